@@ -77,6 +77,7 @@ soak: $(READY) ## Real nodes under faults and attack, random bytes, simulated ru
 	$(BIN)/python -m tests.hostile --seconds 20 --seed $(SEED)
 	$(BIN)/python -m tests.hostile --seconds 20 --seed $(SEED) --neighbour stranger
 	$(BIN)/python -m tests.hostile --seconds 20 --seed $(SEED) --neighbour client
+	$(BIN)/python -m tests.hostile --seconds 20 --seed $(SEED) --neighbour observer
 	$(BIN)/python -m tests.fuzz --inputs $(INPUTS) --seed $(SEED)
 	$(BIN)/python -m tests.simulation --seeds $(SEEDS)
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+from datasource.allowed_references import AllowedReferences
 from datasource.options import (
     BATCH_ONLY,
     BOOTSTRAP_SERVERS,
@@ -99,8 +100,10 @@ class DefaultOptions:
             use: the names of the defaults that are used: `STREAM_READ`, `BATCH_READ` or `WRITE`.
 
         Raises:
-            ConfigError: see the parser; the error names the file too if it names an option that the file has.
+            ConfigError: see the parser; the error names the file too if it names an option that the file has. Or a
+                given option has a reference that is not allowed there.
         """
+        AllowedReferences.of_environment().check(given)
         try:
             return parser(self.below(given, use))
         except ConfigError as error:
@@ -111,11 +114,17 @@ class DefaultOptions:
     def below(self, given: Options, use: Collection[str]) -> dict[str, str]:
         """Return the given options, and the defaults for what they leave open.
 
+        Defaults that say how a connection is secured are used together or not at all: with the authority, the mechanism
+        or the servers of another one, a query would send the name and the password of the file to an address of its
+        choice.
+
         Args:
             given: see `parse`.
             use: see `parse`.
         """
         names = {name.lower() for name in given}
+        if not self._is_secured_by_file(given, names):
+            names |= {name.lower() for name in SECURITY_NAMES}
         names |= {other.lower() for name, other in _REPLACED.items() if name.lower() in names}
         defaults = {name: value for name, value in self.options.items() if name in use and name.lower() not in names}
         if use == BATCH_READ and _value(defaults, "startingOffsets") == "latest":
@@ -127,6 +136,16 @@ class DefaultOptions:
         if "maxTriggerDelay" in defaults and _value(merged, "minOffsetsPerTrigger") is None:
             del merged["maxTriggerDelay"]
         return merged
+
+    def _is_secured_by_file(self, given: Options, names: set[str]) -> bool:
+        if not names.isdisjoint(name.lower() for name in SECURITY_NAMES):
+            return False
+        servers, known = _value(given, BOOTSTRAP_SERVERS), _value(self.options, BOOTSTRAP_SERVERS)
+        return servers is None or known is None or _servers(servers) <= _servers(known)
+
+
+def _servers(text: str) -> set[str]:
+    return {server.strip() for server in text.split(",")}
 
 
 def _named_as_options(properties: Mapping[str, str]) -> dict[str, str]:

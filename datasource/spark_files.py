@@ -69,7 +69,8 @@ def with_handed_security(settings: ClientSettings) -> ClientSettings:
     """Return the settings with the credentials that a quorum of this application has handed over.
 
     Args:
-        settings: of the user. Those that say how connections are secured are not changed.
+        settings: of the user. Those that say how connections are secured are not changed. All servers must be those of
+            the quorum: the others get no credentials of it.
     """
     if settings.security is not None:
         return settings
@@ -77,7 +78,7 @@ def with_handed_security(settings: ClientSettings) -> ClientSettings:
     found = [
         (created_ms, security)
         for servers, created_ms, security in map(_handed, files)
-        if not servers.isdisjoint(_places(settings.bootstrap_servers))
+        if servers.issuperset(_places(settings.bootstrap_servers))
     ]
     return replace(settings, security=max(found, key=lambda each: each[0])[1]) if found else settings
 

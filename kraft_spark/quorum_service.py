@@ -89,7 +89,7 @@ class QuorumService:
             settings: more properties of the nodes, such as `message.max.bytes`.
             listen: "loopback", for executors on this machine. "driver": on `spark.driver.bindAddress`, and executors
                 connect to `spark.driver.host`. Or an address or name of this machine. The voters listen for each other
-                on loopback only. Beyond loopback, connections use TLS with a certificate authority of the quorum's own.
+                on loopback only. Connections use TLS with a certificate authority of the quorum's own.
             metrics: whether the voters serve their metrics: see `metrics_urls`.
 
         Raises:

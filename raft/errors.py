@@ -8,8 +8,10 @@
           DecodeError          bytes that are not a message, batch or file
       RequestError             a request was refused; has Kafka's error code
         OffsetOutOfRangeError  has the range of the log
+        DamagedRecordsError    a node cannot read the records from its disk
       StorageError             the disk returned an error, or a file is malformed
         CorruptBatchError      a damaged batch; has file and position
+        DiskFullError          the disk has no room for a write, which may be tried again
       NodeHaltedError          a node stopped itself
       QuorumUnavailableError   no response in time
         LowerEpochError        the leader has a lower epoch than one that was seen before
@@ -149,12 +151,42 @@ class OffsetOutOfRangeError(RequestError):
         self.high_watermark = high_watermark
 
 
+class DamagedRecordsError(RequestError):
+    """A node cannot read the requested records from its disk; another one may have them.
+
+    Args:
+        offset: of the first record that was requested.
+    """
+
+    def __init__(self, offset: int) -> None:
+        super().__init__(
+            ErrorCode.STORAGE_ERROR,
+            f"the records from offset {offset} on are damaged on the disk of the node",
+            retriable=True,
+        )
+
+
 class StorageError(RaftError):
     """The disk returned an error, or a file is malformed. The node stops; the rest of the quorum goes on."""
 
 
+class DiskFullError(StorageError):
+    """The disk, or the quota, had no room for what a call would have written. The call may be repeated (LOG-27)."""
+
+
 class CorruptBatchError(StorageError):
-    """A batch is damaged, by its checksum, length or offset; has file and position."""
+    """A batch is damaged, by its checksum, length or offset; has file and position.
+
+    Args:
+        message: what is damaged, and how.
+        path: of the file; None if it is not one file.
+        position: of the batch in it; None if it is not known, or the file has no batches.
+    """
+
+    def __init__(self, message: str, *, path: str | None = None, position: int | None = None) -> None:
+        super().__init__(message)
+        self.path = path
+        self.position = position
 
 
 class NodeHaltedError(RaftError):

@@ -5,7 +5,7 @@ Unknown is None. The -1 of the wire and of the files does not leave `raft.wire` 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from enum import Enum, IntEnum
 from typing import NewType
@@ -109,6 +109,31 @@ class EpochStart:
     start_offset: Offset
 
 
+class Damaged(Enum):
+    """What of a log is damaged."""
+
+    BATCHES = "batches"
+    INDEX = "index"
+    SNAPSHOT = "snapshot"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DamagedRange:
+    """A range of the log that this node cannot read, because bytes on its disk are damaged (LOG-29).
+
+    Fields:
+        kind: what is damaged. The range of an index is that of its segment, and that of a snapshot begins at offset 0.
+        start_offset, end_offset: the range.
+    """
+
+    kind: Damaged = Damaged.BATCHES
+    start_offset: Offset
+    end_offset: Offset
+
+    def __str__(self) -> str:
+        return f"offsets {self.start_offset} to {self.end_offset}"
+
+
 _CHECKSUMS = 1 << 64
 
 
@@ -141,6 +166,31 @@ class ControlType(IntEnum):
     WRITE_COMMIT = 1000
     TRANSACTIONAL_ID = 1001
     """These two are of this project. A node that does not know them stops at them (CONTROL-8)."""
+
+
+HIGHEST_KRAFT_VERSION = 1
+"""The highest kraft.version whose records a voter of this project can follow if the voters are its own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoggedVoters:
+    """What a control batch says of the quorum.
+
+    Fields:
+        voters: the ids of the voters from there on; None if it does not name them.
+        kraft_version: from there on; None if it does not name it.
+    """
+
+    voters: tuple[NodeId, ...] | None = None
+    kraft_version: int | None = None
+
+    def difference(self, configured: Collection[NodeId]) -> str | None:
+        """Return how this differs from the voters of a configuration; None if a voter can go on with those."""
+        if self.voters is not None and set(self.voters) != set(configured):
+            return f"the log names the voters {sorted(self.voters)}, the configuration {sorted(configured)}"
+        if self.kraft_version is not None and self.kraft_version > HIGHEST_KRAFT_VERSION:
+            return f"the log has kraft.version {self.kraft_version}, expected {HIGHEST_KRAFT_VERSION} at most"
+        return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,6 +265,7 @@ class BatchHeader:
         is_transactional: belongs to a transaction.
         control_types: types of its control records, in order; empty for a batch of data. Unknown types are numbers.
         control_value: the value of its control record, if that is of a type of this project.
+        logged_voters: what its control records say of the voters; None for nothing.
         content_checksum: of keys, values and headers of its records, independent of their order and timestamps: two
             batches with the same rows have the same checksum. None if it is not known: it is computed for writes of
             this project only (producer_id >= FIRST_PART_PRODUCER_ID), and not for compressed or malformed records.
@@ -232,6 +283,7 @@ class BatchHeader:
     is_transactional: bool = False
     control_types: tuple[int, ...] = ()
     control_value: ControlValue | None = None
+    logged_voters: LoggedVoters | None = None
     content_checksum: int | None = None
 
     @property

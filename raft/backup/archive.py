@@ -172,7 +172,8 @@ class ArchiveReader:
     def _infos(self) -> Iterator[tarfile.TarInfo]:
         with refusals("read", self._path):
             for info in self._tar:
-                if not info.isreg():
+                # A sparse file of a few bytes may announce terabytes of zeros.
+                if not info.isreg() or info.issparse():
                     raise StorageError(f"{self._path}: member {info.name} is no plain file, so this is no backup")
                 yield info
 

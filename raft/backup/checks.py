@@ -8,7 +8,7 @@ from raft.errors import DecodeError
 from raft.records.header import HEADER, batch_size_bytes
 from raft.records.split import walk_headers
 from raft.snapshots import SnapshotScan
-from raft.types import LOG_BEGIN, Epoch, Offset, OffsetAndEpoch
+from raft.types import LARGEST_BATCH_BYTES, LOG_BEGIN, Epoch, Offset, OffsetAndEpoch
 
 _SEGMENT = re.compile(r"(\d{20})\.log")
 _SNAPSHOT = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
@@ -76,6 +76,8 @@ class BackupCheck:
         size = batch_size_bytes(bytes(self._unread[: HEADER.size]))
         if size is not None and size > self._left:
             raise DecodeError(f"batch of {size} bytes, and {self._left} are left in the file")
+        if size is not None and size > LARGEST_BATCH_BYTES:
+            raise DecodeError(f"batch of {size} bytes, expected at most {LARGEST_BATCH_BYTES}")
         if size is None or size > len(self._unread):
             return
         start = self._position

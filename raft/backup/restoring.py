@@ -22,11 +22,12 @@ from raft.errors import ConfigError, StorageError
 from raft.storage.atomic_file import replace_file
 from raft.storage.directory_lock import LOCK_FILE_NAME
 from raft.storage.disk import DiskFiles
+from raft.storage.election_state import ELECTION_STATE_NAME, ElectionStateFile
 from raft.storage.files import File, join
 from raft.storage.meta_properties import META_PROPERTIES_NAME, claim_directory
 from raft.storage.partition_metadata import PARTITION_METADATA_NAME, claim_partition
 from raft.storage.restore_mark import RESTORE_MARK_NAME
-from raft.types import CleanupPolicy
+from raft.types import CleanupPolicy, ElectionState, Epoch
 from raft.uuids import UUID_BYTES, new_uuid
 
 _NO_DATA = frozenset([LOCK_FILE_NAME, "lost+found", f"{RESTORE_MARK_NAME}.tmp"])
@@ -68,6 +69,10 @@ def restore_backup(path: Path, config: NodeConfig, *, cluster_id: str | None = N
         files.make_directory(partition)
         _write_members(path, manifest, files, partition)
         claim_partition(files, join(partition, PARTITION_METADATA_NAME), config.topic_id)
+        # A log without this file is refused, because its votes are forgotten. In the new cluster there were none yet.
+        voters = tuple(config.voters)
+        election_state = ElectionStateFile(files, join(partition, ELECTION_STATE_NAME), voters=voters)
+        election_state.write(ElectionState(epoch=Epoch(0)))
         claim_directory(files, cluster_id=new_id, node_id=config.node_id, entropy=secrets.token_bytes(UUID_BYTES))
         files.sync_directory(partition)
         files.sync_directory("")

@@ -10,8 +10,8 @@ from rich.filesize import decimal
 
 from raft.backup import Manifest, restore_backup, take_backup, verify_backup
 from raft.cli.connection import CommandConfig, Timeout, client_for
-from raft.cli.printable import printable
 from raft.config import NodeConfig, parse_overrides, read_properties
+from raft.printable import printable
 
 
 def backup(

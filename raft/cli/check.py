@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from raft.cli.output import until_reader_leaves
-from raft.cli.printable import printable, to_json
+from raft.cli.printable import to_json
 from raft.errors import StorageError
+from raft.printable import printable
 from raft.storage.directory_check import DirectoryCheck
 from raft.storage.disk import DiskFiles
 from raft.storage.log_check import Finding, State

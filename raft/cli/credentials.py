@@ -1,7 +1,8 @@
 """`kraft credentials`: the file with the users that may authenticate by SCRAM (`raft.scram.credentials.file`).
 
 Nodes that run read the file again when it has changed. It has no passwords, but who gets it may try passwords without
-asking a node: it is readable for its owner only.
+asking a node: a new file is readable for its owner only. A file that exists keeps its owner and its group, and the
+right of the group to read it.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import fcntl
 import os
 import secrets
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,12 +19,13 @@ from typing import Annotated
 
 import typer
 
-from raft.cli.printable import printable
 from raft.errors import ConfigError, StorageError
+from raft.printable import printable
 from raft.security.credentials import (
     DEFAULT_ITERATIONS,
     LEAST_ITERATIONS,
     MOST_ITERATIONS,
+    PEPPER_BYTES,
     SALT_BYTES,
     SCRAM_MECHANISMS,
     Credentials,
@@ -30,9 +33,11 @@ from raft.security.credentials import (
     check_user_name,
 )
 from raft.storage.atomic_file import replace_file
-from raft.storage.disk import DiskFiles
+from raft.storage.disk import PRIVATE_FILE, DiskFiles
 
 credentials = typer.Typer(help="The users that may authenticate by SCRAM.", no_args_is_help=True)
+
+_READ_BY_GROUP = stat.S_IRGRP
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The value of raft.scram.credentials.file.")]
 User = Annotated[str, typer.Argument(metavar="USER", help="The name of the user, without User:.")]
@@ -121,7 +126,24 @@ def _read(file: Path) -> Credentials:
 
 
 def _write(file: Path, content: Credentials) -> None:
-    replace_file(DiskFiles(file.parent), file.name, content.to_text().encode())
+    peppered = content.with_pepper(secrets.token_bytes(PEPPER_BYTES))
+
+    def keep_owner(new: str) -> None:
+        try:
+            known = file.stat()
+        except FileNotFoundError:
+            return
+        try:
+            # A node that runs as another user could not read a file of the user who runs this command.
+            os.chown(new, known.st_uid, known.st_gid)
+            Path(new).chmod(PRIVATE_FILE | (known.st_mode & _READ_BY_GROUP))
+        except OSError as error:
+            raise StorageError(
+                f"{file} has user id {known.st_uid} and group id {known.st_gid}, which this user cannot give to the "
+                f"new file ({error.strerror}): run the command as that user, or as root"
+            ) from error
+
+    replace_file(DiskFiles(file.parent), file.name, peppered.to_text().encode(), keep_owner)
 
 
 @contextmanager

@@ -12,8 +12,9 @@ from typing import Annotated, Any
 import typer
 
 from raft.cli.output import until_reader_leaves
-from raft.cli.printable import printable, to_json
+from raft.cli.printable import to_json
 from raft.errors import DecodeError, RaftError, StorageError
+from raft.printable import printable
 from raft.properties import parse_properties
 from raft.records.batch import read_records
 from raft.records.control import read_control_records
@@ -193,6 +194,8 @@ def _writers(end_offset: Offset, data: bytes) -> Iterator[_Row]:
         }
     for commit in image.transactions.commits:
         yield {"unfinishedCommit": commit.offset, "firstOffset": commit.first_offset, "missing": list(commit.missing)}
+    for write in image.transactions.ended_writes:
+        yield {"endedWrites": write.end_offset, "firstOffset": write.first_offset}
 
 
 def _entries(data: bytes, expected: str, columns: int) -> Iterator[list[str]]:

@@ -20,11 +20,11 @@ from raft.cli.credentials import credentials
 from raft.cli.dev import dev
 from raft.cli.dump_log import dump_log
 from raft.cli.node_commands import node
-from raft.cli.printable import printable
 from raft.cli.quorum_commands import quorum
 from raft.cli.read import read
 from raft.cli.serve import serve
 from raft.errors import RaftError
+from raft.printable import printable
 
 _INTERRUPTED = 130
 

@@ -28,7 +28,7 @@ _M_MMAP_THRESHOLD = -3
 
 
 def settle() -> None:
-    """Apply the settings; called once, at the start, after the modules are imported.
+    """Apply the settings; called once, after the modules are imported and before the event loop runs.
 
     The present objects are excluded from later collections, and these are rare. Malloc keeps freed memory; C libraries
     other than glibc have no such setting.

@@ -15,8 +15,9 @@ from rich.filesize import decimal
 from rich.table import Table
 from rich.text import Text
 
-from raft.cli.printable import printable, to_json
+from raft.cli.printable import to_json
 from raft.config import NodeConfig, parse_overrides, read_properties
+from raft.printable import printable
 from raft.status import NodeStatus, node_status
 
 node = typer.Typer(help="One node, on its own machine.", no_args_is_help=True)

@@ -12,6 +12,7 @@ from types import TracebackType
 from raft.config import NodeConfig
 from raft.errors import ConfigError
 from raft.local.log_file import NodeLogFile
+from raft.printable import printable
 from raft.types import NodeId
 
 _logger = logging.getLogger(__name__)
@@ -53,9 +54,18 @@ def start_logging(config: NodeConfig, log_format: LogFormat, log_file: Path | No
         )
 
 
+class _OneLine(logging.Formatter):
+    """Writes each message as one line, whatever names of others it has; a traceback follows it."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the name of the base class
+        """See `logging.Formatter.formatMessage`."""
+        record.message = printable(record.message)
+        return super().formatMessage(record)
+
+
 def _formatter(log_format: LogFormat, node_id: NodeId) -> logging.Formatter:
     if log_format is LogFormat.TEXT:
-        return logging.Formatter("%(asctime)s %(levelname)-7s %(message)s")
+        return _OneLine("%(asctime)s %(levelname)-7s %(message)s")
     # The library is imported only where it is used.
     from pythonjsonlogger.json import JsonFormatter
 

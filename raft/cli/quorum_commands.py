@@ -11,10 +11,11 @@ from typing import Annotated, Any
 import typer
 
 from raft.cli.connection import BootstrapServer, CommandConfig, Timeout, client_for
-from raft.cli.printable import printable, to_json
+from raft.cli.printable import to_json
 from raft.client import descriptions
 from raft.client.results import NodeDescription, QuorumDescription, ReplicaDescription
 from raft.errors import QuorumUnavailableError, RaftError
+from raft.printable import printable
 from raft.types import ZERO_UUID
 
 quorum = typer.Typer(help="The quorum as its leader sees it.", no_args_is_help=True)

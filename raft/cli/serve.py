@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
+import sys
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,6 +20,10 @@ from raft.errors import ConfigError, RaftError
 from raft.node.node import Node
 
 _logger = logging.getLogger(__name__)
+
+_LONGEST_WAIT_S = 0.000_5
+"""So long the thread of the event loop may keep the threads of the disk waiting for the interpreter, while clients send
+more than it can handle. With Python's 5 ms each write and each flush would take that much longer."""
 
 
 def serve(
@@ -41,6 +46,8 @@ def serve(
         _logger.warning(warning)
     if exit_with_stdin:
         exit_with_parent()
+    memory.settle()
+    sys.setswitchinterval(_LONGEST_WAIT_S)
     try:
         run_loop(lambda: _serve(node_config))
     except RaftError as error:
@@ -71,7 +78,6 @@ async def _serve(config: NodeConfig) -> None:
         loop = asyncio.get_running_loop()
         # `loop.add_signal_handler` is not used, because a signal between two such handlers would kill the node.
         _on_stop_signals(lambda *_: loop.call_soon_threadsafe(stopping.on_signal))
-        memory.settle()
         # A process that waits for this line may send a signal at once.
         _logger.info("node %s of cluster %s listens on %s", config.node_id, node.cluster_id, config.listener)
         await node.wait_until_ended()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from raft.client import controllers
 from raft.client.discovery import API_VERSIONS_REQUEST, Leader, Software
-from raft.client.reader_requests import ask_readers
+from raft.client.reader_requests import ask_leader_or_others, ask_readers
 from raft.client.results import (
     AbortedTransaction,
     Appended,
@@ -19,7 +19,7 @@ from raft.client.results import (
 )
 from raft.client.session import Deadline, ResponseStatus, Session
 from raft.client.steps import Operation
-from raft.errors import ConfigError, DecodeError, ErrorCode, OffsetOutOfRangeError
+from raft.errors import ConfigError, DamagedRecordsError, DecodeError, ErrorCode, OffsetOutOfRangeError
 from raft.types import Endpoint, Epoch, Offset, OffsetAndEpoch
 from raft.wire.features import FEATURE_NAME
 from raft.wire.mapping.partition import epoch_or_none, offset_or_none, sole, sole_partition
@@ -198,13 +198,18 @@ def fetch_committed(
                 log_start_offset=Offset(max(partition.log_start_offset, 0)),
                 high_watermark=offset_or_none(partition.high_watermark),
             )
+        if partition.error_code == ErrorCode.STORAGE_ERROR:
+            raise DamagedRecordsError(start_offset)
         return ResponseStatus(error=partition.error_code, epoch=epoch_or_none(partition.current_leader.leader_epoch))
+
+    def has_records(response: fetch.FetchResponse) -> bool:
+        return bool(sole_partition(response.responses).records)
 
     read = yield from ask_readers(
         session,
         lambda leader: request_to(leader, max_wait_ms=min(max_wait_ms, _WAIT_FOR_READER_MS)),
         status_of,
-        lambda response: bool(sole_partition(response.responses).records),
+        has_records,
         deadline,
     )
     if read is not None:
@@ -215,7 +220,16 @@ def fetch_committed(
                 session, deadline, start_offset, max_bytes=max_bytes, max_wait_ms=max_wait_ms
             )
         )
-    return _fetched((yield from session.ask_leader(request_to, status_of, deadline, may_wait_ms=max_wait_ms)))
+    found = yield from ask_leader_or_others(
+        session,
+        request_to,
+        lambda leader: request_to(leader, max_wait_ms=0),
+        status_of,
+        has_records,
+        deadline,
+        may_wait_ms=max_wait_ms,
+    )
+    return _fetched(found.response, reader=found.endpoint)
 
 
 def _fetched(response: fetch.FetchResponse, *, reader: Endpoint | None = None) -> Fetched:

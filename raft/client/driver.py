@@ -28,6 +28,7 @@ from raft.client.exchange import Exchange
 from raft.client.failures import NOT_CONNECTED, TIMED_OUT, in_words
 from raft.client.session import Deadline, Session
 from raft.client.steps import Ask, Await, GiveUp, Operation, Outcome, Pause, Result, Step
+from raft.codec import Message
 from raft.errors import CONNECT_ERRORS, AuthenticationError, LocalProtocolError, ProtocolError
 from raft.types import Endpoint
 
@@ -102,6 +103,7 @@ class Driver(Generic[AnyTransport]):
         self._session = session
         self._open_transport = open_transport
         self.transports: dict[Endpoint, AnyTransport] = {}
+        self._throttled_until_ms: dict[Endpoint, int] = {}
 
     def close(self) -> None:
         """Close all connections; a later call opens new ones."""
@@ -126,6 +128,10 @@ class Driver(Generic[AnyTransport]):
         try:
             step = next(operation)
             while True:
+                if isinstance(step, Ask) and (until_ms := self._throttled_until_ms.pop(step.endpoint, 0)) > now_ms:
+                    deadline.extend(until_ms - now_ms)
+                    while now_ms < until_ms:
+                        now_ms = yield Sleep(until_ms=until_ms)
                 wait = self._begin(step, now_ms)
                 while wait is not None and wait.is_needed(now_ms):
                     now_ms = yield wait
@@ -176,11 +182,18 @@ class Driver(Generic[AnyTransport]):
         if is_in_flight or error is not None:
             self._close(wait.endpoint)
         if exchange.response is not None:
+            self._note_throttle(wait.endpoint, exchange.response, now_ms)
             return Outcome(now_ms=now_ms, response=exchange.response)
         failure = TIMED_OUT if error is None else _in_words(error, step, wait.endpoint)
         if failure == TIMED_OUT and not exchange.is_connected:
             failure = NOT_CONNECTED
         return Outcome(now_ms=now_ms, failure=failure, is_connected=exchange.is_connected)
+
+    def _note_throttle(self, endpoint: Endpoint, response: Message, now_ms: int) -> None:
+        """Note for how long the node reads no further request of this client, because of a quota (KIP-219)."""
+        throttle_ms: int = getattr(response, "throttle_time_ms", 0)
+        if throttle_ms > 0:
+            self._throttled_until_ms[endpoint] = now_ms + throttle_ms
 
     def _give_up_requests(self) -> None:
         """Close the connections whose request is still in flight, after an error or a cancellation."""

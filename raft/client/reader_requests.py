@@ -14,7 +14,7 @@ from raft.client.discovery import Leader
 from raft.client.session import Deadline, ResponseStatus, Session
 from raft.client.steps import Ask, Operation
 from raft.codec import Message
-from raft.errors import ConfigError, DecodeError, OffsetOutOfRangeError, RequestError
+from raft.errors import ConfigError, DamagedRecordsError, DecodeError, OffsetOutOfRangeError, RequestError
 from raft.types import Endpoint
 
 Response = TypeVar("Response", bound=Message)
@@ -22,10 +22,10 @@ Response = TypeVar("Response", bound=Message)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReaderResponse(Generic[Response]):
-    """A response, and the node that sent it."""
+    """A response, and the node that sent it; None for the leader."""
 
     response: Response
-    endpoint: Endpoint
+    endpoint: Endpoint | None
 
 
 def ask_readers(
@@ -77,6 +77,71 @@ def ask_readers(
             continue
         readers.lags(endpoint)
     return None
+
+
+def ask_leader_or_others(
+    session: Session,
+    request_to: Callable[[Leader], Message],
+    request_to_other: Callable[[Leader], Message],
+    status_of: Callable[[Response], ResponseStatus],
+    is_enough: Callable[[Response], bool],
+    deadline: Deadline,
+    *,
+    may_wait_ms: int,
+) -> Operation[ReaderResponse[Response]]:
+    """Send a request to the leader; if the records are damaged on its disk, to the other nodes (READ-9).
+
+    If none of them serves it, the leader is looked up again: one whose log is damaged hands over soon.
+
+    Args:
+        session: knows the nodes.
+        request_to: makes the request to the leader.
+        request_to_other: makes the request to another node; the leader is known.
+        status_of: reads the error and the epoch of a response. Raises DamagedRecordsError.
+        is_enough: see `ask_readers`.
+        deadline: of the call.
+        may_wait_ms: see `Session.ask_leader`.
+
+    Raises:
+        QuorumUnavailableError, RequestError, ConfigError: see `Session.ask_leader`.
+    """
+    left = deadline
+    while True:
+        try:
+            response: Response = yield from session.ask_leader(request_to, status_of, left, may_wait_ms=may_wait_ms)
+            return ReaderResponse(response=response, endpoint=None)
+        except DamagedRecordsError as error:
+            read, now_ms = yield from _ask_others(session, request_to_other, status_of, is_enough, left)
+            if read is not None:
+                return read
+            now_ms = yield from session.forget_leader(str(error), deadline, now_ms)
+            left = Deadline(started_ms=now_ms, timeout_ms=deadline.left_ms(now_ms))
+
+
+def _ask_others(
+    session: Session,
+    request_to: Callable[[Leader], Message],
+    status_of: Callable[[Response], ResponseStatus],
+    is_enough: Callable[[Response], bool],
+    deadline: Deadline,
+) -> Operation[tuple[ReaderResponse[Response] | None, int]]:
+    """Ask the nodes besides the leader in turn; return the first good response, if any, and the driver's clock."""
+    leader, now_ms = yield from session.find_leader(deadline, deadline.started_ms)
+    for endpoint in [server for server in session.servers if server != leader.endpoint]:
+        timeout_ms = min(session.settings.patience_ms, deadline.left_ms(now_ms) // 2)
+        outcome = yield Ask(
+            endpoint=endpoint, request=request_to(leader), timeout_ms=timeout_ms, may_be_unsupported=True
+        )
+        now_ms = outcome.now_ms
+        if outcome.response is None:
+            continue
+        response: Response = outcome.response  # type: ignore[assignment]  # a response is of its request's API
+        try:
+            if session.accepts(status_of(response)) and is_enough(response):
+                return ReaderResponse(response=response, endpoint=endpoint), now_ms
+        except (RequestError, DecodeError):
+            continue  # It lags behind, or its records are damaged too.
+    return None, now_ms
 
 
 def _find_readers(session: Session, leader: Leader, deadline: Deadline, now_ms: int) -> Operation[int]:

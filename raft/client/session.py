@@ -54,9 +54,9 @@ _NOT_AUTHORIZED = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Deadline:
-    """When a call began, and how long it may take."""
+    """When a call began, and how long it may take. The time for which a node throttles the client does not count."""
 
     started_ms: int
     timeout_ms: int
@@ -64,6 +64,10 @@ class Deadline:
     def left_ms(self, now_ms: int) -> int:
         """How much of the time is left; 0 if none."""
         return max(self.started_ms + self.timeout_ms - now_ms, 0)
+
+    def extend(self, duration_ms: int) -> None:
+        """Let the call take so much longer."""
+        self.timeout_ms += duration_ms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,7 +174,7 @@ class Session:
                     return outcome.response  # type: ignore[return-value]
                 failure = _words(status)
             self._outage.add(leader.endpoint, failure, is_connected=outcome.is_connected)
-            now_ms = yield from self._forget_leader(f"{leader.endpoint}: {failure}", deadline, now_ms)
+            now_ms = yield from self.forget_leader(f"{leader.endpoint}: {failure}", deadline, now_ms)
 
     def find_software(self, deadline: Deadline) -> Operation[Software]:
         """Find out which software the leader runs.
@@ -202,8 +206,13 @@ class Session:
             raise RequestError(status.error, _words(status))
         return status.error == ErrorCode.NONE and not is_old
 
-    def _forget_leader(self, failure: str, deadline: Deadline, now_ms: int) -> Operation[int]:
+    def forget_leader(self, failure: str, deadline: Deadline, now_ms: int) -> Operation[int]:
         """Forget the leader, and pause before the next request; returns the driver's clock.
+
+        Args:
+            failure: why the leader did not serve the request.
+            deadline: of the call.
+            now_ms: the driver's clock.
 
         Raises:
             QuorumUnavailableError: no time is left for another request.
@@ -306,7 +315,7 @@ class Session:
                     self._leader = replace(leader, software=software_of(outcome.response))
                 else:
                     self._outage.add(leader.endpoint, str(outcome.failure), is_connected=outcome.is_connected)
-                    now_ms = yield from self._forget_leader(f"{leader.endpoint}: {outcome.failure}", deadline, now_ms)
+                    now_ms = yield from self.forget_leader(f"{leader.endpoint}: {outcome.failure}", deadline, now_ms)
 
     def _search_leader(self, deadline: Deadline, now_ms: int) -> Operation[int]:
         """Ask one node after the other for the leader; pause between rounds. Returns the driver's clock.

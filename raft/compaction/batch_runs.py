@@ -22,12 +22,15 @@ from raft.records.header import (
     check_crc,
 )
 from raft.records.stored_header import StoredHeader, read_stored_header
+from raft.storage.span_check import SpanCheck
+from raft.storage.spans import place_at
 
 _READ_BYTES = 1 << 20
 _LARGEST_DECOMPRESSED_BYTES = (1 << 31) - 1
 _ATTRIBUTES = struct.Struct(">h")
 _LENGTH = struct.Struct(">i")
 _CHECKSUM = struct.Struct(">I")
+_PLACE = struct.Struct(">qii")
 
 Read = Callable[[int, int], bytes]
 """`read(position, size_bytes)` of a file."""
@@ -46,14 +49,17 @@ class Run:
     codec: Compression = Compression.NONE
 
 
-def runs_of(read: Read, start: int, end: int, is_aborted: Callable[[StoredHeader], bool]) -> Iterator[Run]:
-    """Yield all data batches of committed transactions, and those without one; their checksums are checked.
+def runs_of(
+    read: Read, start: int, end: int, is_aborted: Callable[[StoredHeader], bool], check: SpanCheck
+) -> Iterator[Run]:
+    """Yield all data batches of committed transactions, and those without one; all batches are checked.
 
     Args:
         read: reads the file.
         start: position of the first batch.
         end: position behind the last one.
         is_aborted: whether a transactional batch belongs to an aborted transaction.
+        check: checks the offsets and epochs of all batches, which their checksums do not cover.
 
     Raises:
         DecodeError: while iterating, at a damaged batch.
@@ -62,7 +68,7 @@ def runs_of(read: Read, start: int, end: int, is_aborted: Callable[[StoredHeader
     while position < end:
         window = read(position, min(read_bytes, end - position))
         taken = 0
-        for run, behind in _runs_in(window, is_aborted):
+        for run, behind in _runs_in(window, is_aborted, check):
             taken = behind
             if run.batches:
                 yield run
@@ -73,11 +79,13 @@ def runs_of(read: Read, start: int, end: int, is_aborted: Callable[[StoredHeader
         position += taken
 
 
-def _runs_in(window: bytes, is_aborted: Callable[[StoredHeader], bool]) -> Iterator[tuple[Run, int]]:
+def _runs_in(window: bytes, is_aborted: Callable[[StoredHeader], bool], check: SpanCheck) -> Iterator[tuple[Run, int]]:
     """Yield the runs of the whole batches in some bytes, each with the position behind it."""
     run_start = position = 0
     while (size := batch_size_bytes(window, position)) is not None and size <= len(window) - position:
         check_crc(window, position, size)
+        base_offset, _length, epoch = _PLACE.unpack_from(window, position)
+        check.check_place(base_offset, place_at(window, position)[0], epoch)
         (attributes,) = _ATTRIBUTES.unpack_from(window, position + CHECKED_FROM)
         special = attributes & (CONTROL | COMPRESSION_MASK | TRANSACTIONAL)
         if special:

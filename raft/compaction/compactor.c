@@ -57,6 +57,11 @@ struct compactor {
     int32_t epoch, record_count;
 };
 
+/* Offsets and times of a damaged file may be any numbers. Sums of signed ones that overflow would be undefined. */
+INLINE int64_t sum(int64_t one, int64_t other) { return (int64_t)((uint64_t)one + (uint64_t)other); }
+
+INLINE int64_t difference(int64_t one, int64_t other) { return (int64_t)((uint64_t)one - (uint64_t)other); }
+
 /* Big-endian numbers */
 
 INLINE uint64_t load(const uint8_t *bytes, int size) {
@@ -171,7 +176,7 @@ static bool read_batch(const uint8_t *data, int64_t length, int64_t position, st
         return false;
     }
     batch->bytes = bytes;
-    batch->size = LENGTH_END + (int32_t)load(bytes + LENGTH_AT, 4);
+    batch->size = LENGTH_END + (int64_t)(int32_t)load(bytes + LENGTH_AT, 4);
     if (batch->size < HEADER_BYTES || batch->size > left) {
         return false;
     }
@@ -238,7 +243,7 @@ EXPORTED int64_t compactor_note(struct compactor *compactor, const uint8_t *data
             compactor->used += slot->offset < 0;
             slot->hash[0] = hash[0];
             slot->hash[1] = hash[1];
-            slot->offset = batch.base_offset + record.offset_delta;
+            slot->offset = sum(batch.base_offset, record.offset_delta);
         }
     }
     return DONE;
@@ -285,7 +290,7 @@ static void end_batch(struct compactor *compactor) {
     store(bytes + EPOCH_AT, (uint64_t)compactor->epoch, 4);
     bytes[MAGIC_AT] = 2;
     store(bytes + ATTRIBUTES_AT, has_horizon ? DELETE_HORIZON : 0, 2);
-    store(bytes + LAST_OFFSET_DELTA_AT, (uint64_t)(compactor->last_offset - compactor->base_offset), 4);
+    store(bytes + LAST_OFFSET_DELTA_AT, (uint64_t)difference(compactor->last_offset, compactor->base_offset), 4);
     store(bytes + BASE_TIMESTAMP_AT, (uint64_t)compactor->base_timestamp_ms, 8);
     store(bytes + MAX_TIMESTAMP_AT, (uint64_t)compactor->max_timestamp_ms, 8);
     memset(bytes + PRODUCER_ID_AT, 0xff, RECORD_COUNT_AT - PRODUCER_ID_AT); /* no producer */
@@ -297,7 +302,7 @@ static bool is_full(const struct compactor *compactor, int32_t epoch, int64_t of
     return compactor->record_count > 0
         && (epoch != compactor->epoch
             || compactor->output.size - compactor->batch_at >= LARGEST_BATCH_BYTES
-            || offset - compactor->base_offset >= LONGEST_BATCH
+            || difference(offset, compactor->base_offset) >= LONGEST_BATCH
             || (horizon_ms != NO_HORIZON && horizon_ms != compactor->horizon_ms));
 }
 
@@ -305,7 +310,7 @@ static bool keep(
     struct compactor *compactor, const struct batch *batch, const struct record *record, int64_t timestamp_ms,
     int64_t horizon_ms
 ) {
-    int64_t offset = batch->base_offset + record->offset_delta;
+    int64_t offset = sum(batch->base_offset, record->offset_delta);
     if (is_full(compactor, batch->epoch, offset, horizon_ms)) {
         end_batch(compactor);
     }
@@ -324,8 +329,8 @@ static bool keep(
     uint8_t begin[1 + 10 + 10];
     size_t begin_size = 1;
     begin[0] = 0;
-    begin_size += write_varint(begin + begin_size, timestamp_ms - compactor->base_timestamp_ms);
-    begin_size += write_varint(begin + begin_size, offset - compactor->base_offset);
+    begin_size += write_varint(begin + begin_size, difference(timestamp_ms, compactor->base_timestamp_ms));
+    begin_size += write_varint(begin + begin_size, difference(offset, compactor->base_offset));
     size_t content_size = (size_t)(batch->records.position - record->content);
     uint8_t *bytes = room(&compactor->output, 10 + begin_size + content_size);
     if (bytes == NULL) {
@@ -360,7 +365,7 @@ EXPORTED int64_t compactor_retain(struct compactor *compactor, const uint8_t *da
             }
             uint64_t hash[2];
             sip_hash(compactor->key, record.key.start, (size_t)record.key.length, hash);
-            if (slot_of(compactor, hash)->offset > batch.base_offset + record.offset_delta) {
+            if (slot_of(compactor, hash)->offset > sum(batch.base_offset, record.offset_delta)) {
                 continue;
             }
             int64_t horizon_ms = NO_HORIZON;
@@ -371,7 +376,7 @@ EXPORTED int64_t compactor_retain(struct compactor *compactor, const uint8_t *da
                 }
             }
             int64_t timestamp_ms =
-                batch.has_append_time ? batch.max_timestamp_ms : batch.base_timestamp_ms + record.timestamp_delta_ms;
+                batch.has_append_time ? batch.max_timestamp_ms : sum(batch.base_timestamp_ms, record.timestamp_delta_ms);
             if (!keep(compactor, &batch, &record, timestamp_ms, horizon_ms)) {
                 return NO_MEMORY;
             }

@@ -5,11 +5,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Generator, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from operator import attrgetter
 
 from raft.compaction.batch_runs import Run, compressed, runs_of
 from raft.compaction.compactor import Compactor
+from raft.epoch_cache import EpochCache
 from raft.errors import DecodeError, StorageError
 from raft.records.batch import build_empty_batch
 from raft.records.compression import Compression
@@ -20,6 +22,7 @@ from raft.storage.files import File, Files, join
 from raft.storage.producer_snapshots import ProducerSnapshots
 from raft.storage.segment import LOG_SUFFIX
 from raft.storage.snapshots import SnapshotFolder
+from raft.storage.span_check import SpanCheck
 from raft.storage.spans import end_offset_of
 from raft.transactions import AbortedTransaction, SnapshotSummary
 from raft.types import EpochStart, Offset, OffsetAndEpoch
@@ -66,7 +69,8 @@ def make_snapshot(
     """
     state = _state(files, directory, order)
     folder = SnapshotFolder(files, directory)
-    segments = _Segments(files, directory, order.segments if order.keeps_records else ())
+    bases = order.segments if order.keeps_records else ()
+    segments = _Segments(files, directory, bases, EpochCache(order.epochs))
     try:
         for run in segments.runs():
             compactor.note(run.batches)
@@ -95,6 +99,11 @@ def make_snapshot(
             raise
         for _ in folder.check_made(order.end):
             yield
+    except StorageError:
+        # What it takes is needed, if the disk is full.
+        with suppress(StorageError):
+            folder.remove_making(order.end)
+        raise
     except DecodeError as error:
         raise StorageError(f"no snapshot is made of {files.path_of(directory)}: {error}") from error
 
@@ -108,15 +117,17 @@ def _state(files: Files, directory: str, order: SnapshotOrder) -> SnapshotSummar
 
 def _runs_of_snapshot(folder: SnapshotFolder, snapshot: OffsetAndEpoch) -> Iterator[Run]:
     compacted = folder.compacted(snapshot)
-    return runs_of(compacted.read_at, compacted.start_position, compacted.size_bytes, lambda _: False)
+    check = SpanCheck(has_gaps=True)
+    return runs_of(compacted.read_at, compacted.start_position, compacted.size_bytes, lambda _: False, check)
 
 
 class _Segments:
     """The segments, as they are on the disk. They do not change any more."""
 
-    def __init__(self, files: Files, directory: str, base_offsets: Iterable[Offset]) -> None:
+    def __init__(self, files: Files, directory: str, base_offsets: Iterable[Offset], epochs: EpochCache) -> None:
         self._files = files
-        self._stems = [join(directory, f"{base_offset:020d}") for base_offset in base_offsets]
+        self._epochs = epochs
+        self._stems = {base_offset: join(directory, f"{base_offset:020d}") for base_offset in base_offsets}
         self._aborted: dict[int, list[AbortedTransaction]] = defaultdict(list)
         # A transaction may end behind the snapshot. The names are in the order of the offsets.
         for name in files.names_in(directory):
@@ -126,10 +137,11 @@ class _Segments:
 
     def runs(self) -> Iterator[Run]:
         """Yield the data batches, without those of aborted transactions."""
-        for stem in self._stems:
+        for base_offset, stem in self._stems.items():
             file = self._files.open(stem + LOG_SUFFIX)
+            check = SpanCheck(epochs=self._epochs, next_offset=base_offset)
             try:
-                yield from runs_of(file.read, 0, file.size_bytes, self._is_aborted)
+                yield from runs_of(file.read, 0, file.size_bytes, self._is_aborted, check)
             finally:
                 file.close()
 

@@ -34,6 +34,8 @@ _FRAME_ROOM_BYTES = 64 << 10
 """Room for the rest of the largest Produce request, beside its batch: most of it is the client id, up to 32 KiB."""
 _INT64_MAX = (1 << 63) - 1
 
+QUOTAS_FILE = "raft.quotas.file"
+
 _READ_TOGETHER = frozenset(
     [
         "process.roles",
@@ -63,6 +65,10 @@ def _number(*, at_least: int = 0, at_most: int = _INT32_MAX) -> Parse:
 
 def _text(_key: str, value: str) -> str:
     return value
+
+
+def _path(_key: str, value: str) -> Path:
+    return file_path(value)
 
 
 _milliseconds = _number()
@@ -118,6 +124,7 @@ class NodeConfig:
         rack: its rack, or availability zone: clients of the same rack may prefer it to others; None if it has none.
         node_log_max_bytes: with `kraft serve --log-file`, as in a local quorum: a larger log file is renamed.
         node_log_old_files: how many renamed log files are kept.
+        quotas_file: with the quotas of clients (`raft.security.quotas`); None if they have none.
         records_strict: refuse records and transactions on which a Java node's reader would exit.
         warnings: for the operator, one sentence each.
     """
@@ -189,6 +196,7 @@ class NodeConfig:
     verify_voter_addresses: bool = _key("raft.voters.verify.address", values.truth, False)
     node_log_max_bytes: int = _key("raft.node.log.max.bytes", _number(at_least=1), defaults.NODE_LOG_MAX_BYTES)
     node_log_old_files: int = _key("raft.node.log.old.files", _number(at_least=1), defaults.NODE_LOG_OLD_FILES)
+    quotas_file: Path | None = _key(QUOTAS_FILE, _path, None)
     records_strict: bool = _key("raft.records.strict", values.truth, False)
 
     @classmethod

@@ -8,6 +8,7 @@ from typing import assert_never
 from raft.core.appender import Appender
 from raft.core.disk_room import FULL_DISK
 from raft.core.events import AppendRequested
+from raft.core.held_writes import hold, is_to_be_held
 from raft.core.parking import PendingAppend
 from raft.core.read_index import respond_when_confirmed, wait_for_commit
 from raft.core.roles import Leader
@@ -46,6 +47,8 @@ def _handle(state: State, appender: Appender, event: AppendRequested, now_ms: in
         # Control records end transactions and are small: the reserve has room for them.
         verdict = Refused(error=ErrorCode.STORAGE_ERROR, message=FULL_DISK)
     match verdict:
+        case Accepted() if is_to_be_held(state, header, now_ms):
+            hold(state, event, now_ms)
         case Accepted():
             base_offset = _append(state, appender, event, now_ms)
             _wait_for_commit(state, event, base_offset, state.log.end_offset, now_ms)

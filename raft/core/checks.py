@@ -60,7 +60,10 @@ def _vote_error(state: State, request: VoteRequest) -> ErrorCode:
         return ErrorCode.INVALID_REQUEST
     if request.epoch < state.epoch:
         return ErrorCode.FENCED_LEADER_EPOCH
-    is_valid = request.candidate.node_id >= 0 and can_be_adopted(request.epoch, ours=state.epoch)
+    # A candidate with our own id is another process with our configuration, or our own request at a wrong address.
+    candidate_id = request.candidate.node_id
+    is_another = candidate_id >= 0 and candidate_id != state.config.node_id
+    is_valid = is_another and can_be_adopted(request.epoch, ours=state.epoch)
     return ErrorCode.NONE if is_valid else ErrorCode.INVALID_REQUEST
 
 

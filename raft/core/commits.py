@@ -74,4 +74,5 @@ def commit(state: State, high_watermark: Offset) -> None:
 def end_overdue_appends(state: State, now_ms: int) -> None:
     """Respond with REQUEST_TIMED_OUT to appends whose timeout is over; whether they will be committed is unknown."""
     for append in state.appends.take_overdue(now_ms):
-        state.respond_to_append(append.request_id, ErrorCode.REQUEST_TIMED_OUT)
+        message = append.message if append.is_held else None
+        state.respond_to_append(append.request_id, ErrorCode.REQUEST_TIMED_OUT, message=message)

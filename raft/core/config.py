@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from raft import defaults
 from raft.core.voter_set import VoterSet
-from raft.types import Endpoint, NodeId, ReplicaKey
+from raft.types import Endpoint, LoggedVoters, NodeId, ReplicaKey
 
 Draw = Callable[[int], int]
 """Random numbers: `draw(n)` returns one from 0 to n - 1, evenly distributed."""
@@ -69,6 +69,13 @@ class CoreConfig:
     def is_only_voter(self) -> bool:
         """Whether this node is the only voter."""
         return self.is_voter and len(self.voters) == 1
+
+    def difference_to(self, logged: LoggedVoters | None) -> str | None:
+        """Return how the voters of the log differ from those by which this voter counts majorities (CONTROL-10).
+
+        Observers take part in no election and count nothing, so they go on.
+        """
+        return None if logged is None or not self.is_voter else logged.difference(self.voters.ids)
 
     def drawn_fetch_timeout_ms(self, draw: Draw) -> int:
         """Draw the fetch timeout of a node that begins to follow (FAILOVER-2)."""

@@ -62,6 +62,19 @@ class TruncateLog:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RepairLog:
+    """Replace damaged batches of the log by these, then report it with `RepairEnded` (LOG-31).
+
+    Fields:
+        batches: in order, from the start of a damaged range on; perhaps not up to its end.
+        source: the node that has sent them.
+    """
+
+    batches: tuple[Batch, ...]
+    source: NodeId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StoreSnapshotPiece:
     """Write the next piece of a snapshot; position 0 starts it again."""
 
@@ -121,7 +134,10 @@ class SendRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disconnect:
-    """Close the connections to a node: a request timed out, and the next one must not use the same connection."""
+    """Close the connections to a node: the next request must not use the same one.
+
+    A request timed out, or the answer is of another node than the one that was meant (GEN-16).
+    """
 
     node_id: NodeId
 
@@ -175,8 +191,10 @@ class HaltCause(Enum):
     CONTRADICTING_LEADER = "a message names a leader that cannot be true"
     COMMITTED_RECORDS_LOST = "the leader's log lacks records that are committed"
     UNKNOWN_CONTROL_RECORD = "the log holds a control record that this version does not know"
+    OTHER_VOTERS = "the log names other voters than the configuration of this voter"
     KAFKA_CONTROLLER = "another voter is a controller of an Apache Kafka cluster"
-    NOT_AUTHORIZED = "another node does not authorize requests of this one"
+    NOT_AUTHORIZED = "a majority of the voters does not authorize requests of this node"
+    ELECTION_STATE_LOST = "the log has records, and the stored election state is missing"
     NOT_A_VOTER = "the stored election state is that of a voter, and this node is not one"
 
 
@@ -198,6 +216,7 @@ Effect = (
     | AppendBatches
     | AppendLeaderChange
     | TruncateLog
+    | RepairLog
     | StoreSnapshotPiece
     | CheckSnapshot
     | InstallSnapshot

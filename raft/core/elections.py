@@ -17,7 +17,7 @@ from raft.core.messages import (
     VoteRequest,
     VoteResponse,
 )
-from raft.core.moves import adopt, contradiction
+from raft.core.moves import adopt, become_follower, contradiction
 from raft.core.roles import Candidate, Follower, Leader, Prospective, Resigned, Unattached
 from raft.core.state import State
 from raft.core.tally import Tally
@@ -47,12 +47,16 @@ def on_vote_request(state: State, request_id: int, request: VoteRequest, now_ms:
 
 
 def on_begin_quorum_epoch(state: State, request_id: int, request: BeginQuorumEpochRequest, now_ms: int) -> None:
-    """Follow a new leader. It does not extend the fetch timeout of a node that follows it already (BEGIN-8)."""
+    """Follow a new leader. It does not extend the fetch timeout of a node that follows it already (BEGIN-8).
+
+    A prospective node follows its leader again, because this shows that the leader is alive and leads (PREVOTE-24).
+    """
     if _refuse_announcement(state, request_id, request):
         return
     error = partition_error(state, request)
     if error == ErrorCode.NONE:
         _adopt_announcement(state, request, now_ms)
+        _follow_again(state, now_ms)
         if not _is_meant_for_us(state, request.voter):
             error = ErrorCode.INVALID_VOTER_KEY
     state.respond(request_id, BeginQuorumEpochResponse(error=error, leader=state.leader))
@@ -120,6 +124,13 @@ def _adopt_announcement(state: State, request: BeginQuorumEpochRequest | EndQuor
     verb = "leads" if isinstance(request, BeginQuorumEpochRequest) else "resigned from"
     reason = f"node {request.leader.leader_id} {verb} epoch {request.epoch}"
     adopt(state, request.leader, now_ms=now_ms, reason=reason)
+
+
+def _follow_again(state: State, now_ms: int) -> None:
+    """Return from Prospective to the leader that has announced itself, unless its address is unknown."""
+    leader = state.leader
+    if isinstance(state.role, Prospective) and leader.endpoints:
+        become_follower(state, leader, now_ms=now_ms, reason=f"leader {leader.leader_id} announces itself again")
 
 
 def _is_meant_for_us(state: State, addressee: ReplicaKey | None) -> bool:

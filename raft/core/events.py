@@ -7,7 +7,7 @@ from enum import Enum
 
 from raft.core.messages import ClientFetchRequest, IncomingRequest, Response
 from raft.transactions import SnapshotSummary
-from raft.types import Batch, ControlType, Epoch, Offset, OffsetAndEpoch
+from raft.types import Batch, ControlType, DamagedRange, Epoch, Offset, OffsetAndEpoch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +49,7 @@ class Failure(Enum):
     DISCONNECTED = "the connection failed"
     CONNECTION_REFUSED = "no process listens at the node's address"
     UNSUPPORTED_VERSION = "the other side supports no version in which the request can be written"
+    NOT_SENT = "the request was not expected to be answered any more when the connection was ready for it"
     KAFKA_CONTROLLER = "the other side is a controller of an Apache Kafka cluster, and this node is a voter"
 
 
@@ -160,6 +161,36 @@ class DiskMeasured:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DiskWaiting:
+    """A job that has to be done waits until the disk has room, or those that waited are done (LOG-27, LOG-28).
+
+    Fields:
+        written_end: everything below is in the log on the disk, and nothing more until the next such event; None if
+            no job waits any more.
+    """
+
+    written_end: Offset | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DamageReported:
+    """Damage of this node's log was found or repaired, or removed with the log (LOG-29).
+
+    Fields:
+        ranges: everything that is known to be damaged now, in the order of the offsets.
+    """
+
+    ranges: tuple[DamagedRange, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepairEnded:
+    """The result of `RepairLog`; `DamageReported` came before it if anything was repaired (LOG-31)."""
+
+    is_repaired: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotDue:
     """A snapshot of this node's log is due; it will end at the present end of the log (SNAPSHOT-1)."""
 
@@ -211,6 +242,19 @@ class ShutdownRequested:
     timeout_ms: int
 
 
+StorageEvent = (
+    LogFlushed
+    | DiskMeasured
+    | DiskWaiting
+    | DamageReported
+    | RepairEnded
+    | SnapshotDue
+    | SnapshotMade
+    | SnapshotChecked
+    | LogCutRequested
+)
+"""What the disk of this node has done, or what is wanted of it."""
+
 Event = (
     Started
     | TimePassed
@@ -223,12 +267,7 @@ Event = (
     | ProducerInitRequested
     | TransactionEndRequested
     | ReadIndexRequested
-    | LogFlushed
-    | DiskMeasured
-    | SnapshotDue
-    | SnapshotMade
-    | SnapshotChecked
-    | LogCutRequested
+    | StorageEvent
     | ResignRequested
     | ShutdownRequested
 )

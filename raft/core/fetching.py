@@ -7,11 +7,11 @@ from typing import assert_never
 
 from raft.core.checks import cluster_refusal, partition_error
 from raft.core.commits import maybe_advance_high_watermark
+from raft.core.disk_room import NO_ROOM_MAX_BYTES
 from raft.core.effects import ReadRange
 from raft.core.log_view import Agreement
 from raft.core.messages import ClientFetchRequest, FetchRequest
 from raft.core.parking import ParkedFetch
-from raft.core.read_index import is_confirmation_needed, voter_confirmed
 from raft.core.roles import Follower, Leader
 from raft.core.state import State
 from raft.errors import ErrorCode
@@ -60,19 +60,6 @@ def wake_fetches(state: State, now_ms: int, *, high_watermark_moved: bool) -> No
                 assert_never(fetch.request)
 
 
-def wake_voters(state: State) -> None:
-    """Respond to the parked fetches of voters, if reads wait for their next ones (READ-2)."""
-    for fetch in list(state.parked):
-        request = fetch.request
-        if isinstance(request, FetchRequest) and _is_to_confirm(state, request):
-            state.parked.take(fetch.request_id)
-            state.respond(fetch.request_id, state.fetch_response())
-
-
-def _is_to_confirm(state: State, request: FetchRequest) -> bool:
-    return is_confirmation_needed(state, request.read_round) and state.config.voters.is_voter(request.replica)
-
-
 def _concerned(state: State, *, high_watermark_moved: bool) -> list[ParkedFetch]:
     """Return the fetches of replicas, and those of clients for which enough is committed, or whose offset is gone.
 
@@ -119,7 +106,6 @@ def _refuse_replica(state: State, request_id: int, request: FetchRequest) -> boo
         state.respond(request_id, state.fetch_response(snapshot=state.newest_snapshot))
         return True
     if state.log.agreement(request.fetch_offset, request.last_fetched_epoch) is Agreement.DIVERGING:
-        _note_endorsement(state, request)
         diverging = state.log.end_of_epoch(request.last_fetched_epoch)
         state.respond(request_id, state.fetch_response(diverging=diverging))
         return True
@@ -138,12 +124,6 @@ def _is_behind(state: State, request: FetchRequest) -> bool:
     return request.fetch_offset == 0 or not (
         is_at_start or (request.fetch_offset > start.offset and request.last_fetched_epoch >= start.epoch)
     )
-
-
-def _note_endorsement(state: State, request: FetchRequest) -> None:
-    """A voter that fetches in our epoch acknowledges this leader, even if its log diverges (BEGIN-3)."""
-    if isinstance(state.role, Leader) and state.config.voters.is_voter(request.replica):
-        state.role.progress.voter_endorsed(request.replica.node_id)
 
 
 def _replica_error(state: State, request: FetchRequest) -> ErrorCode:
@@ -167,8 +147,14 @@ def _record_progress(state: State, request: FetchRequest, now_ms: int) -> None:
         before = role.progress.voters[voter].fetch_offset
         if before is not None and request.fetch_offset < before:
             state.report(f"voter {voter} fetches from {request.fetch_offset}, after {before}: it has lost records")
-        role.progress.voter_fetched(voter, request.fetch_offset, leader_end=leader_end, now_ms=now_ms)
-        voter_confirmed(state, voter, request.read_round)
+        role.progress.voter_fetched(
+            voter,
+            request.fetch_offset,
+            leader_end=leader_end,
+            now_ms=now_ms,
+            has_room=request.max_bytes > NO_ROOM_MAX_BYTES,
+            is_sound=not request.is_damaged,
+        )
         if maybe_advance_high_watermark(state):
             wake_fetches(state, now_ms, high_watermark_moved=True)
     elif request.replica.node_id >= 0:
@@ -179,7 +165,16 @@ def _respond_or_park(
     state: State, fetch: ParkedFetch, request: FetchRequest, now_ms: int, *, high_watermark_moved: bool
 ) -> None:
     end_offset = state.log.end_offset
+    if state.disk_room.written_end is not None:
+        # The rest waits for room on the disk. The replica stays in contact, as if there were no more records.
+        end_offset = min(end_offset, state.disk_room.written_end)
+    log_start, damage = state.log.start_offset, state.damage
+    if damage.holds(request.fetch_offset, log_start=log_start):
+        # Its fetch has counted as contact. This leader hands over, if another voter can lead (LOG-30).
+        state.respond(fetch.request_id, state.fetch_response(error=ErrorCode.STORAGE_ERROR))
+        return
     if request.fetch_offset < end_offset:
+        end_offset = damage.readable_until(request.fetch_offset, end_offset, log_start=log_start)
         read = ReadRange(start_offset=request.fetch_offset, end_offset=end_offset, max_bytes=request.max_bytes)
         state.respond(fetch.request_id, state.fetch_response(), read)
         return
@@ -187,7 +182,7 @@ def _respond_or_park(
         # The next append may come soon, and the response with its records also has the high watermark (LINGER-1).
         linger_end_ms = now_ms + state.config.high_watermark_linger_ms
         fetch = replace(fetch, deadline_ms=min(fetch.deadline_ms, linger_end_ms))
-    if fetch.deadline_ms <= now_ms or _is_to_confirm(state, request):
+    if fetch.deadline_ms <= now_ms:
         state.respond(fetch.request_id, state.fetch_response())
     else:
         state.parked.add(fetch)
@@ -209,11 +204,12 @@ def _serve_client(state: State, fetch: ParkedFetch, request: ClientFetchRequest,
         state.respond(fetch.request_id, state.fetch_response(diverging=diverging, is_for_client=True))
         return
     end = (state.last_stable_offset if request.read_committed else state.high_watermark) or Offset(0)
+    readable_end = state.damage.readable_until(request.fetch_offset, end, log_start=state.log.start_offset)
     readable_bytes = (state.stable_bytes if request.read_committed else state.committed_bytes).total
     is_over = fetch.deadline_ms <= now_ms
-    is_enough = is_over or readable_bytes >= request.wait_until_bytes
+    is_enough = is_over or readable_end < end or readable_bytes >= request.wait_until_bytes
     if end > request.fetch_offset and is_enough:
-        read = ReadRange(start_offset=request.fetch_offset, end_offset=end, max_bytes=request.max_bytes)
+        read = ReadRange(start_offset=request.fetch_offset, end_offset=readable_end, max_bytes=request.max_bytes)
         state.respond(fetch.request_id, state.fetch_response(is_for_client=True), read)
     elif is_over:
         state.respond(fetch.request_id, state.fetch_response(is_for_client=True))
@@ -230,6 +226,8 @@ def _client_error(state: State, request: ClientFetchRequest) -> ErrorCode:
         return ErrorCode.NOT_LEADER_OR_FOLLOWER
     if request.fetch_offset < state.log.readable_from:
         return ErrorCode.OFFSET_OUT_OF_RANGE
+    if state.damage.holds(request.fetch_offset, log_start=state.log.start_offset):
+        return ErrorCode.STORAGE_ERROR
     if isinstance(state.role, Leader):
         # A client waits at an offset between the high watermark and the log end: it may be committed soon (CLIENT-3).
         return ErrorCode.OFFSET_OUT_OF_RANGE if request.fetch_offset > state.log.end_offset else ErrorCode.NONE

@@ -33,6 +33,7 @@ def on_fetch_response(state: State, node_id: NodeId, response: FetchResponse, no
     deadline_ms = None if role.fetch_deadline_ms is None else now_ms + role.fetch_timeout_ms
     # Without an offer of a snapshot the leader has the records that we need: an earlier one may be outdated.
     loading = None if response.snapshot is None else role.loading
+    state.rounds_aside = 0
     state.update_role(
         replace(role, fetch_deadline_ms=deadline_ms, has_fetched=True, is_leader_refusing=False, loading=loading)
     )
@@ -41,6 +42,11 @@ def on_fetch_response(state: State, node_id: NodeId, response: FetchResponse, no
         return
     if response.diverging is not None:
         _truncate(state, response.diverging)
+        return
+    if state.fetched_from != state.log.end_offset:
+        # A part of the log waits for room, so the fetch was only contact. What lies behind its offset, this node's log
+        # may not have, or not as the leader: neither records nor the high watermark apply to it.
+        state.requests.pause_fetches(now_ms + FULL_DISK_PAUSE_MS)
         return
     if not _take_batches(state, response.batches):
         # The next fetch comes soon, because a leader without fetches of a majority resigns (FETCH-17).
@@ -86,6 +92,10 @@ def _take_batches(state: State, batches: Iterable[Batch]) -> bool:
             # Such a record may change the voter set or the format of the log, so it must not be skipped (CONTROL-8).
             reason = f"unknown control record type {unknown[0]} at offset {header.base_offset}"
             state.halt(HaltCause.UNKNOWN_CONTROL_RECORD, reason)
+            return True
+        difference = state.config.difference_to(header.logged_voters)
+        if difference is not None:
+            state.halt(HaltCause.OTHER_VOTERS, f"{difference}, at offset {header.base_offset}")
             return True
         if not header.is_control and not state.disk_room.holds(size_bytes + header.size_bytes):
             has_room = False

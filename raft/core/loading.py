@@ -83,6 +83,10 @@ def on_snapshot_checked(state: State, event: SnapshotChecked, now_ms: int) -> No
         state.report(f"leader {role.leader_id} sent a snapshot at {event.snapshot} that is torn or damaged")
         state.requests.back_off(role.leader_id, now_ms)
         return
+    difference = state.config.difference_to(event.contents.logged_voters)
+    if difference is not None:
+        state.halt(HaltCause.OTHER_VOTERS, f"{difference}, in the snapshot at {event.snapshot}")
+        return
     state.emit(InstallSnapshot(contents=event.contents))
     state.restart_log(event.contents)
     # A snapshot holds committed records only (LOG-16).

@@ -8,17 +8,21 @@ from raft.core.appending import on_appends
 from raft.core.checks import unknown_partition_refusal
 from raft.core.commits import maybe_advance_high_watermark
 from raft.core.config import CoreConfig, Draw
+from raft.core.damage import LogDamage
 from raft.core.effects import Effect, HaltCause, RollLog
 from raft.core.elections import on_begin_quorum_epoch, on_end_quorum_epoch, on_vote_request
 from raft.core.events import (
     AppendRequested,
     AppendsRequested,
+    DamageReported,
     DiskMeasured,
+    DiskWaiting,
     Event,
     LogCutRequested,
     LogFlushed,
     ProducerInitRequested,
     ReadIndexRequested,
+    RepairEnded,
     RequestAbandoned,
     RequestFailed,
     RequestReceived,
@@ -29,10 +33,11 @@ from raft.core.events import (
     SnapshotDue,
     SnapshotMade,
     Started,
+    StorageEvent,
     TimePassed,
     TransactionEndRequested,
 )
-from raft.core.fetching import on_client_fetch, on_fetch, wake_fetches, wake_voters
+from raft.core.fetching import on_client_fetch, on_fetch, wake_fetches
 from raft.core.invariants import check_invariants
 from raft.core.loading import on_snapshot_checked
 from raft.core.log_view import LogView
@@ -48,11 +53,12 @@ from raft.core.messages import (
 from raft.core.moves import become_resigned, settle_election
 from raft.core.parking import WaitingCounts
 from raft.core.read_index import on_read_index
+from raft.core.repairing import on_damage_reported, on_repair_ended
 from raft.core.requesting import send_requests
 from raft.core.responses import on_failure, on_response
 from raft.core.roles import Follower, Leader, Role, Unattached
 from raft.core.snapshots import on_cut_requested, on_fetch_snapshot, on_snapshot_made
-from raft.core.startup import foreign_state, starting_role
+from raft.core.startup import foreign_state, lost_state, starting_role
 from raft.core.state import State
 from raft.core.timers import check_quorum, finish_shutdown, handle_deadlines, next_deadline_ms
 from raft.core.transactions import on_producer_init, on_transaction_end
@@ -64,8 +70,6 @@ from raft.writers import WriterTable
 _ClientRequest = (
     AppendRequested | AppendsRequested | ProducerInitRequested | TransactionEndRequested | ReadIndexRequested
 )
-
-_StorageEvent = LogFlushed | DiskMeasured | SnapshotDue | SnapshotMade | SnapshotChecked | LogCutRequested
 
 
 class RaftCore:
@@ -157,18 +161,32 @@ class RaftCore:
                 self._resign(event.epoch, now_ms)
             case ShutdownRequested():
                 state.shutdown_deadline_ms = now_ms + event.timeout_ms
-            case LogFlushed() | DiskMeasured() | SnapshotDue() | SnapshotMade() | SnapshotChecked() | LogCutRequested():
-                self._on_storage_event(event, now_ms)
-            case _:
+            case (
+                AppendRequested()
+                | AppendsRequested()
+                | ProducerInitRequested()
+                | TransactionEndRequested()
+                | ReadIndexRequested()
+            ):
                 self._on_client_request(event, now_ms)
+            case _:
+                self._on_storage_event(event, now_ms)
 
-    def _on_storage_event(self, event: _StorageEvent, now_ms: int) -> None:
+    def _on_storage_event(self, event: StorageEvent, now_ms: int) -> None:
         state = self._state
         match event:
             case LogFlushed():
                 self._on_flushed(event, now_ms)
             case DiskMeasured():
                 state.disk_room.measured(event.room_bytes, event.appended_bytes)
+            case DiskWaiting(written_end=written_end):
+                state.disk_room.written_end = written_end
+                if written_end is None:
+                    wake_fetches(state, now_ms, high_watermark_moved=False)
+            case DamageReported():
+                on_damage_reported(state, event)
+            case RepairEnded():
+                on_repair_ended(state, event, now_ms)
             case SnapshotDue():
                 state.emit(RollLog(producers=self.producers_image()))
             case SnapshotMade():
@@ -182,7 +200,6 @@ class RaftCore:
 
     def _on_client_request(self, event: _ClientRequest, now_ms: int) -> None:
         state = self._state
-        round_before = state.read_round
         match event:
             case AppendRequested():
                 on_appends(state, (event,), now_ms)
@@ -196,12 +213,14 @@ class RaftCore:
                 on_read_index(state, event, now_ms)
             case _:
                 assert_never(event)
-        if state.read_round > round_before:
-            wake_voters(state)
 
     def _start(self, now_ms: int) -> None:
         state = self._state
         self._is_started = True
+        lost = lost_state(state.config, state.stored, state.log)
+        if lost:
+            state.halt(HaltCause.ELECTION_STATE_LOST, lost)
+            return
         problem = foreign_state(state.config, state.stored, state.log)
         if problem:
             state.halt(HaltCause.NOT_A_VOTER, problem)
@@ -311,6 +330,10 @@ class RaftCore:
         state = self._state
         return state.stable_bytes.total if read_committed else state.committed_bytes.total
 
+    def expects_response(self, number: int) -> bool:
+        """Return whether this node still waits for the response to its request of this number (GEN-7)."""
+        return self._state.requests.is_expected(number)
+
     @property
     def waiting(self) -> WaitingCounts:
         """How many requests wait for records, for their commit, or for the confirmation of the leader."""
@@ -330,7 +353,12 @@ class RaftCore:
     @property
     def is_disk_full(self) -> bool:
         """Whether no more records are appended until the disk has room."""
-        return not self._state.disk_room.holds(1)
+        return self._state.disk_room.is_full
+
+    @property
+    def damage(self) -> LogDamage:
+        """What is damaged of the log, to be read only."""
+        return self._state.damage
 
     @property
     def durable_end(self) -> Offset:

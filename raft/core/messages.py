@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from raft.errors import ErrorCode
 from raft.transactions import TransactionalProducer
-from raft.types import Batch, Epoch, LeaderAndEpoch, Offset, OffsetAndEpoch, ReplicaKey
+from raft.types import Batch, DamagedRange, Epoch, LeaderAndEpoch, Offset, OffsetAndEpoch, ReplicaKey
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +29,11 @@ class VoteRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BeginQuorumEpochRequest:
-    """A new leader announces itself to a voter; `voter` is the receiver that it means, None if not named."""
+    """A leader announces itself to a voter, or asks it to confirm that it leads (READ-2).
+
+    Fields:
+        voter: the receiver that the leader means; None where the version has no field for it.
+    """
 
     cluster_id: str | None
     leader: LeaderAndEpoch
@@ -64,8 +68,7 @@ class FetchRequest:
         last_fetched_epoch: epoch of the record just before `fetch_offset`, 0 for an empty log.
         high_watermark: the highest one that it knows; None while it knows none.
         wants_high_watermark: whether the response should be sent as soon as ours is higher (Fetch v18, KIP-1166).
-        read_round: that of the last response to a fetch on the same connection; 0 for the first fetch there. It is not
-            sent: the runtime remembers it (see `raft.core.read_index`).
+        is_damaged: whether the sender's log is damaged, so that it should not lead (LOG-30).
     """
 
     cluster_id: str | None
@@ -77,7 +80,25 @@ class FetchRequest:
     max_bytes: int
     high_watermark: Offset | None = None
     wants_high_watermark: bool = False
-    read_round: int = 0
+    is_damaged: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepairFetchRequest:
+    """A replica asks its leader for committed records that are damaged on its own disk (LOG-31).
+
+    On the wire it is the Fetch of a client: it says nothing of how far the replica is.
+
+    Fields:
+        damaged: the range.
+        last_fetched_epoch: epoch of the record just before the range, 0 for none.
+    """
+
+    cluster_id: str | None
+    epoch: Epoch
+    damaged: DamagedRange
+    last_fetched_epoch: Epoch
+    max_bytes: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +150,7 @@ Request = VoteRequest | BeginQuorumEpochRequest | EndQuorumEpochRequest | FetchR
 IncomingRequest = Request | FetchSnapshotRequest | UnknownPartitionRequest
 """The requests that this node receives from other replicas."""
 
-OutgoingRequest = Request | FetchSnapshotRequest
+OutgoingRequest = Request | FetchSnapshotRequest | RepairFetchRequest
 """The requests that this node sends to other replicas."""
 
 
@@ -137,7 +158,7 @@ def is_for_records(request: OutgoingRequest) -> bool:
     """Whether a request asks for records: such requests have a connection of their own, so that a vote does not wait
     behind a fetch that the receiver holds.
     """
-    return isinstance(request, FetchRequest | FetchSnapshotRequest)
+    return isinstance(request, FetchRequest | FetchSnapshotRequest | RepairFetchRequest)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,7 +205,7 @@ class FetchResponse:
         batches: whole batches from the fetch offset on, as they came from the wire, checksums checked. Responses of
             this node hold none: `SendResponse.read` says what the runtime adds from the log.
         damage: what is wrong with the batch behind them; None when nothing is.
-        read_round: the newest read that was requested of this leader; it is not sent (see `FetchRequest`).
+        compacted_end: end of the snapshot from which the batches may come; None if they are all of the log.
     """
 
     error: int = ErrorCode.NONE
@@ -196,7 +217,7 @@ class FetchResponse:
     snapshot: OffsetAndEpoch | None = None
     batches: tuple[Batch, ...] = ()
     damage: str | None = None
-    read_round: int = 0
+    compacted_end: Offset | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from raft.core.appender import Appender
 from raft.core.effects import AppendLeaderChange, HaltCause
 from raft.core.progress import QuorumProgress
 from raft.core.roles import Candidate, Follower, Leader, Prospective, Resigned, Unattached
+from raft.core.standing_aside import begin_round
 from raft.core.state import State
 from raft.core.tally import Tally
 from raft.core.transactions import take_over_transactions
@@ -56,6 +57,7 @@ def become_prospective(state: State, *, now_ms: int, reason: str) -> None:
     """Start a round of pre-votes in the present epoch; the only voter wins it at once."""
     old = state.role
     assert not isinstance(old, Leader | Resigned), "a leader resigns and leaves its epoch first"
+    begin_round(state)
     state.move_to(
         Prospective(
             epoch=old.epoch,
@@ -98,6 +100,7 @@ def become_leader(state: State, *, now_ms: int) -> None:
         now_ms=now_ms,
     )
     start_offset = state.log.end_offset
+    state.rounds_aside = 0
     state.high_watermark = None  # Unknown until a majority has a record of this epoch (HW-4).
     state.move_to(
         Leader(

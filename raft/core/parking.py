@@ -28,6 +28,8 @@ class PendingAppend:
 
     `error`, `message` and `producer` go into that response: an append may be refused because of a newer write of the
     same writer, and the client may only know that once the newer write is committed.
+
+    `is_held` says that it has not been appended, and waits until multipart writes may begin again (TXN-12).
     """
 
     request_id: int
@@ -37,18 +39,20 @@ class PendingAppend:
     message: str | None = None
     producer: TransactionalProducer | None = None
     deadline_ms: int
+    is_held: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingRead:
-    """A linearizable read, whose response is sent once a majority has fetched with this round or a later one.
+    """A linearizable read, whose response is sent once a majority has confirmed this leader (READ-2).
 
     Fields:
+        first_request: the number of the first request to a voter that is sent after the read was requested.
         then: the response to another request, which waits for the same and then for its own commit; None for a read.
     """
 
     request_id: int
-    read_round: int
+    first_request: int
     deadline_ms: int
     then: PendingAppend | None = None
 
@@ -83,6 +87,11 @@ class WaitingRequests(Generic[Request]):
 
     def __len__(self) -> int:
         return len(self._by_id)
+
+    @property
+    def last(self) -> Request | None:
+        """The request that came last; None while none waits."""
+        return next(reversed(self._by_id.values()), None)
 
     def add(self, request: Request) -> None:
         """Add a request."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from raft.core.voter_set import VoterSet
 from raft.types import NodeId, Offset, ReplicaKey
@@ -25,16 +25,25 @@ class ReplicaProgress:
         last_fetch_ms: when it last fetched.
         last_caught_up_ms: last time at which it had everything that the leader had (DESCRIBE-6).
         leader_end_at_last_fetch: the leader's log end when it last fetched.
-        has_endorsed: whether it has acknowledged this leader, by a response or by a fetch (BEGIN-3).
+        has_room: whether its disk had room for records when it last fetched.
+        is_sound: whether its log was not damaged then, as far as it knew.
     """
 
     fetch_offset: Offset | None = None
     last_fetch_ms: int | None = None
     last_caught_up_ms: int | None = None
     leader_end_at_last_fetch: Offset | None = None
-    has_endorsed: bool = False
+    has_room: bool = True
+    is_sound: bool = True
 
-    def after_fetch(self, fetch_offset: Offset, *, leader_end: Offset, now_ms: int) -> ReplicaProgress:
+    @property
+    def is_fit(self) -> bool:
+        """Whether nothing speaks against it as a leader."""
+        return self.has_room and self.is_sound
+
+    def after_fetch(
+        self, fetch_offset: Offset, *, leader_end: Offset, now_ms: int, has_room: bool = True, is_sound: bool = True
+    ) -> ReplicaProgress:
         """Return the progress after a valid fetch at `fetch_offset`."""
         caught_up_ms = self.last_caught_up_ms
         if fetch_offset >= leader_end:
@@ -46,7 +55,8 @@ class ReplicaProgress:
             last_fetch_ms=now_ms,
             last_caught_up_ms=caught_up_ms,
             leader_end_at_last_fetch=leader_end,
-            has_endorsed=True,
+            has_room=has_room,
+            is_sound=is_sound,
         )
 
 
@@ -80,7 +90,7 @@ class QuorumProgress:
         self._check_quorum_ms = check_quorum_ms
         self._begin_interval_ms = begin_interval_ms
         self._fetched: set[NodeId] = set()
-        self._confirmed: dict[NodeId, int] = {}
+        self._confirmed: dict[NodeId, int] = {}  # For each voter, the newest request by which it has confirmed.
         self._voters = {voter: ReplicaProgress() for voter in voters.others(leader)}
         self._observers: OrderedDict[ReplicaKey, ReplicaProgress] = OrderedDict()
         self.begin_deadline_ms = now_ms
@@ -104,10 +114,21 @@ class QuorumProgress:
             if progress.last_fetch_ms is not None and progress.last_fetch_ms + OBSERVER_SESSION_MS > now_ms
         )
 
-    def voter_fetched(self, voter: NodeId, fetch_offset: Offset, *, leader_end: Offset, now_ms: int) -> None:
-        """Count a valid fetch of a voter: as progress, as endorsement, and for check quorum (FETCH-17)."""
+    def voter_fetched(
+        self,
+        voter: NodeId,
+        fetch_offset: Offset,
+        *,
+        leader_end: Offset,
+        now_ms: int,
+        has_room: bool = True,
+        is_sound: bool = True,
+    ) -> None:
+        """Count a valid fetch of a voter: as progress, and for check quorum (FETCH-17)."""
         before = self._voters[voter]
-        self._voters[voter] = before.after_fetch(fetch_offset, leader_end=leader_end, now_ms=now_ms)
+        self._voters[voter] = before.after_fetch(
+            fetch_offset, leader_end=leader_end, now_ms=now_ms, has_room=has_room, is_sound=is_sound
+        )
         self.voter_reached(voter, now_ms)
 
     def voter_reached(self, voter: NodeId, now_ms: int) -> None:
@@ -117,29 +138,22 @@ class QuorumProgress:
             self._fetched.clear()
             self.check_quorum_deadline_ms = now_ms + self._check_quorum_ms
 
-    def voter_confirmed(self, voter: NodeId, read_round: int) -> None:
-        """Note that a voter fetched after it had received a response with this round (READ-2)."""
-        self._confirmed[voter] = max(read_round, self._confirmed.get(voter, 0))
+    def voter_confirmed(self, voter: NodeId, request: int) -> None:
+        """Note that a voter was in the leader's epoch after the request of this number was sent (READ-2)."""
+        self._confirmed[voter] = request
 
-    def confirmed_round(self, *, otherwise: int) -> int:
-        """Return the newest round that a majority has confirmed, the leader included; 0 for none.
+    def voters_to_confirm(self, first_request: int) -> tuple[NodeId, ...]:
+        """Return the voters that have confirmed the leader by no request from this number on."""
+        return tuple(voter for voter in self._voters if self._confirmed.get(voter, -1) < first_request)
 
-        Args:
-            otherwise: the result if the leader is a majority by itself.
-        """
-        needed = self._majority_without_leader
-        if not needed:
-            return otherwise
-        rounds = sorted(self._confirmed.values(), reverse=True)
-        return rounds[needed - 1] if len(rounds) >= needed else 0
+    def is_confirmed(self, first_request: int) -> bool:
+        """Return whether a majority, the leader included, has confirmed it by requests from this number on."""
+        confirmed = len(self._voters) - len(self.voters_to_confirm(first_request))
+        return confirmed >= self._majority_without_leader
 
     @property
     def _majority_without_leader(self) -> int:
         return (len(self._voters) + 1) // 2
-
-    def voter_endorsed(self, voter: NodeId) -> None:
-        """Note that a voter acknowledged this leader."""
-        self._voters[voter] = replace(self._voters[voter], has_endorsed=True)
 
     def observer_fetched(self, observer: ReplicaKey, fetch_offset: Offset, *, leader_end: Offset, now_ms: int) -> None:
         """Remember an observer, as the last of those that have fetched, and forget one if there are too many."""
@@ -174,10 +188,12 @@ class QuorumProgress:
         self.begin_deadline_ms = now_ms + self._begin_interval_ms
 
     def successors(self) -> tuple[NodeId, ...]:
-        """Return the other voters by how far they have come, those without a fetch last, ties by id (END-3)."""
+        """Return the other voters by how far they have come, ties by id; those without room, with a damaged log, or
+        without a fetch come last (END-3).
+        """
 
-        def rank(voter: NodeId) -> tuple[bool, int, NodeId]:
-            fetch_offset = self._voters[voter].fetch_offset
-            return fetch_offset is None, -(fetch_offset or 0), voter
+        def rank(voter: NodeId) -> tuple[bool, bool, int, NodeId]:
+            progress = self._voters[voter]
+            return progress.fetch_offset is None, not progress.is_fit, -(progress.fetch_offset or 0), voter
 
         return tuple(sorted(self._voters, key=rank))

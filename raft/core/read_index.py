@@ -1,9 +1,11 @@
 """Linearizable reads: a leader says where its log ends only after a majority has confirmed that it leads (rules READ).
 
-A fetch of a voter confirms the leader for a read if the voter has sent it after the read was requested. The time at
-which it is received does not tell that: a leader that was suspended may find old fetches in its sockets. So each
-response to a fetch has the number of the newest read, its `read_round`, and the runtime returns that number with the
-next fetch on the same connection. A voter sends its next fetch there only after it has received the response.
+A voter confirms the leader for a read by its response to a BeginQuorumEpoch that the leader sent after the read was
+requested: at that time the voter was in the leader's epoch, and so had not voted in a later one. A fetch proves nothing
+of that kind. When it was sent is not known to the leader: it may have waited in a socket, in front of a connection that
+was being opened, or behind another fetch.
+
+Requests have numbers in the order in which they are sent, so a read remembers the number of the next one.
 
 Source: Ongaro, "Consensus", 6.4; etcd/raft ReadOnlySafe.
 """
@@ -21,7 +23,7 @@ from raft.types import NodeId
 
 
 def on_read_index(state: State, event: ReadIndexRequested, now_ms: int) -> None:
-    """Begin a read: respond once a majority has confirmed this leader, which takes one round of fetches."""
+    """Begin a read: respond once a majority has confirmed this leader, which takes one round trip to the voters."""
     if not isinstance(state.role, Leader):
         state.respond_to_append(event.request_id, ErrorCode.NOT_LEADER_OR_FOLLOWER)
         return
@@ -52,23 +54,16 @@ def wait_for_commit(state: State, response: PendingAppend) -> None:
 
 
 def _begin(state: State, role: Leader, request_id: int, deadline_ms: int, *, then: PendingAppend | None = None) -> None:
-    state.read_round += 1
-    state.reads.add(PendingRead(request_id=request_id, read_round=state.read_round, deadline_ms=deadline_ms, then=then))
+    first_request = state.requests.next_number
+    state.reads.add(PendingRead(request_id=request_id, first_request=first_request, deadline_ms=deadline_ms, then=then))
     _respond_to_confirmed(state, role)
 
 
-def is_confirmation_needed(state: State, read_round: int) -> bool:
-    """Whether a read waits that a fetch with this round does not confirm; the voter has to fetch again."""
-    return bool(state.reads) and read_round < state.read_round
-
-
-def voter_confirmed(state: State, voter: NodeId, read_round: int) -> None:
-    """Note that a voter has sent a valid fetch after the response with this round; respond to the reads up to it."""
+def voter_confirmed(state: State, voter: NodeId, request: int) -> None:
+    """Note that a voter has accepted the BeginQuorumEpoch of this number; respond to the reads that are confirmed."""
     role = state.role
     assert isinstance(role, Leader), "only a leader is confirmed"
-    if not state.reads:
-        return
-    role.progress.voter_confirmed(voter, read_round)
+    role.progress.voter_confirmed(voter, request)
     _respond_to_confirmed(state, role)
 
 
@@ -79,9 +74,8 @@ def end_overdue_reads(state: State, now_ms: int) -> None:
 
 
 def _respond_to_confirmed(state: State, role: Leader) -> None:
-    confirmed_round = role.progress.confirmed_round(otherwise=state.read_round)
-    # They are in the order of their rounds, and there may be many: each is looked at once.
-    for read in list(takewhile(lambda read: read.read_round <= confirmed_round, state.reads)):
+    # The reads before a confirmed one are confirmed as well, and there may be many: each is looked at once.
+    for read in list(takewhile(lambda read: role.progress.is_confirmed(read.first_request), state.reads)):
         state.reads.take(read.request_id)
         if read.then is None:
             state.respond_to_append(read.request_id, ErrorCode.NONE)

@@ -78,6 +78,11 @@ class RequestManager:
         return now_ms < self._backing_off_until_ms.get(node_id, now_ms)
 
     @property
+    def next_number(self) -> int:
+        """The number of the next request: those that are in flight, or were, have lower ones."""
+        return self._next_number
+
+    @property
     def inflight_nodes(self) -> Set[NodeId]:
         """The nodes whose responses are expected."""
         return self._inflight.keys()
@@ -96,6 +101,10 @@ class RequestManager:
             number=number, node_id=node_id, request=request, deadline_ms=now_ms + self._request_timeout_ms
         )
         return number
+
+    def is_expected(self, number: int) -> bool:
+        """Whether the response to the request of this number would still be handled."""
+        return any(inflight.number == number for inflight in self._inflight.values())
 
     def take(self, number: int) -> InflightRequest | None:
         """Remove the request of that number and return it; None when its response is not expected any more."""

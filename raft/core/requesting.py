@@ -1,6 +1,6 @@
 """The requests that a node sends in each role, each as soon as its receiver is ready for it.
 
-Rules FETCH-19, 20; BEGIN-1, 2; END-4; VOTE-16.
+Rules FETCH-19, 20; BEGIN-1, 2; END-4; VOTE-16; READ-2.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from typing import assert_never
 
 from raft.core.config import FETCH_MAX_WAIT_MS
+from raft.core.disk_room import NO_ROOM_MAX_BYTES
 from raft.core.effects import SendRequest
 from raft.core.failover import is_retry_due
 from raft.core.messages import (
@@ -19,7 +20,9 @@ from raft.core.messages import (
     OutgoingRequest,
     VoteRequest,
 )
+from raft.core.repairing import repair_request
 from raft.core.roles import Candidate, Follower, Leader, Loading, Prospective, Resigned, Unattached
+from raft.core.standing_aside import stands_aside
 from raft.core.state import State
 from raft.types import Endpoint, NodeId
 
@@ -34,6 +37,8 @@ def send_requests(state: State, now_ms: int) -> None:
         case Follower():
             if not state.is_shutting_down:
                 _fetch_as_follower(state, role, now_ms)
+        case Prospective() if stands_aside(state):
+            pass
         case Prospective() | Candidate():
             if not role.tally.is_lost:
                 _send_to_voters(state, sorted(role.tally.unrecorded), _vote_request, now_ms)
@@ -46,6 +51,9 @@ def send_requests(state: State, now_ms: int) -> None:
 
 
 def _announce(state: State, role: Leader, now_ms: int) -> None:
+    newest_read = state.reads.last
+    if newest_read is not None:
+        _send_to_voters(state, role.progress.voters_to_confirm(newest_read.first_request), _begin_request, now_ms)
     if now_ms < role.progress.begin_deadline_ms:
         return
     _send_to_voters(state, role.progress.voters_to_remind(now_ms), _begin_request, now_ms)
@@ -95,12 +103,25 @@ def _is_same(node: tuple[NodeId, Endpoint] | None, node_id: NodeId, endpoint: En
 
 
 def _fetch(state: State, node_id: NodeId, endpoint: Endpoint, now_ms: int, *, loading: Loading | None = None) -> None:
-    """Fetch, if no other request is in flight (GEN-6) and everything that was fetched before is on disk (FETCH-25)."""
-    if state.requests.has_inflight or state.flushes.durable_end < state.log.end_offset:
+    """Fetch, if no other request is in flight (GEN-6) and everything that was fetched before is on disk (FETCH-25).
+
+    While a part of the log waits for room, the fetch is at the end of what is on disk: it keeps the contact (LOG-28).
+    """
+    durable_end, is_waiting = state.flushes.durable_end, state.disk_room.written_end is not None
+    is_contact = is_waiting and durable_end >= state.log.start_offset
+    if state.requests.has_inflight or (durable_end < state.log.end_offset and not is_contact):
         return
-    if loading is not None and loading.is_complete:
-        return  # What to fetch next is known when the snapshot is checked.
-    request = _fetch_request(state) if loading is None else _fetch_snapshot_request(state, loading)
+    if loading is not None and (loading.is_complete or is_waiting):
+        return  # What to fetch next is known when the snapshot is checked, or its pieces are stored.
+    if loading is None and (repair := repair_request(state, node_id, now_ms)) is not None:
+        state.damage.asked()
+        request: OutgoingRequest = repair
+    elif loading is None:
+        state.fetched_from = durable_end
+        state.damage.fetched()
+        request = _fetch_request(state)
+    else:
+        request = _fetch_snapshot_request(state, loading)
     _send(state, node_id, endpoint, request, now_ms)
 
 
@@ -120,12 +141,13 @@ def _fetch_request(state: State) -> FetchRequest:
         cluster_id=state.config.cluster_id,
         replica=state.config.replica,
         epoch=state.epoch,
-        fetch_offset=state.log.end_offset,
-        last_fetched_epoch=state.log.last_epoch,
+        fetch_offset=state.fetched_from,
+        last_fetched_epoch=state.log.epoch_at(state.fetched_from),
         max_wait_ms=FETCH_MAX_WAIT_MS,
-        max_bytes=state.config.fetch_max_bytes if state.disk_room.holds(1) else 1,
+        max_bytes=NO_ROOM_MAX_BYTES if state.disk_room.is_full else state.config.fetch_max_bytes,
         high_watermark=state.high_watermark,
         wants_high_watermark=True,
+        is_damaged=state.damage.exists,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
-from raft.core.effects import HaltCause
+from raft.core.effects import Disconnect, HaltCause
 from raft.core.epochs import can_be_adopted
 from raft.core.events import Failure
 from raft.core.failover import on_connection_refused
@@ -21,12 +21,15 @@ from raft.core.messages import (
     FetchSnapshotRequest,
     FetchSnapshotResponse,
     OutgoingRequest,
+    RepairFetchRequest,
     RequestRefused,
     Response,
     VoteRequest,
     VoteResponse,
 )
 from raft.core.moves import adopt, become_candidate, settle_election
+from raft.core.read_index import voter_confirmed
+from raft.core.repairing import on_repair_response
 from raft.core.request_manager import InflightRequest
 from raft.core.roles import Candidate, Leader, Prospective, Resigned
 from raft.core.state import State
@@ -40,7 +43,11 @@ _PartitionResponse = (
 MISCONFIGURED_BACK_OFF_MS = 1000
 """Shortest backoff after an error of the configuration, which no retry can resolve (ERROR-10)."""
 
-_CONFIGURATION_ERRORS = (ErrorCode.INCONSISTENT_CLUSTER_ID, ErrorCode.INVALID_REQUEST)
+_CONFIGURATION_ERRORS = (
+    ErrorCode.INCONSISTENT_CLUSTER_ID,
+    ErrorCode.INVALID_REQUEST,
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
+)
 
 _EXPECTED: dict[type, type] = {
     VoteRequest: VoteResponse,
@@ -48,6 +55,7 @@ _EXPECTED: dict[type, type] = {
     EndQuorumEpochRequest: EndQuorumEpochResponse,
     FetchRequest: FetchResponse,
     FetchSnapshotRequest: FetchSnapshotResponse,
+    RepairFetchRequest: FetchResponse,
 }
 
 
@@ -61,15 +69,18 @@ def on_response(state: State, number: int, response: Response, now_ms: int) -> N
         _on_refusal(state, inflight, response, now_ms)
         return
     assert isinstance(response, _EXPECTED[type(inflight.request)]), "a response to another kind of request"
+    state.refusals.accepted(inflight.node_id)
     if _is_settled_by_epoch_or_error(state, inflight, response, now_ms):
         return
     match response:
         case VoteResponse():
             _on_vote(state, inflight.node_id, response, now_ms)
         case BeginQuorumEpochResponse():
-            _on_endorsement(state, inflight.node_id)
+            _on_endorsement(state, inflight)
         case EndQuorumEpochResponse():
             _on_end_acknowledged(state, inflight.node_id)
+        case FetchResponse() if isinstance(inflight.request, RepairFetchRequest):
+            on_repair_response(state, inflight.node_id, inflight.request, response, now_ms)
         case FetchResponse():
             on_fetch_response(state, inflight.node_id, response, now_ms)
         case FetchSnapshotResponse():
@@ -106,21 +117,43 @@ def on_failure(state: State, number: int, failure: Failure, now_ms: int) -> None
 
 def _on_refusal(state: State, inflight: InflightRequest, response: RequestRefused, now_ms: int) -> None:
     """Handle the refusal of a whole request: wrong cluster, wrong partition, not authorized (CLUSTERID-5, ERROR-6)."""
-    what = f"node {inflight.node_id} refuses {type(inflight.request).__name__}: {error_name(response.error)}"
+    node_id, name = inflight.node_id, type(inflight.request).__name__
     if response.error == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
-        state.halt(HaltCause.NOT_AUTHORIZED, what)
-        return
-    state.report(what)
-    _back_off(state, inflight, now_ms)
-    if response.error in _CONFIGURATION_ERRORS:
-        state.requests.back_off(inflight.node_id, now_ms, at_least_ms=MISCONFIGURED_BACK_OFF_MS)
+        state.refusals.refused(node_id, now_ms)
+        if _stop_if_not_authorized(state, now_ms):
+            return
+        state.report(
+            f"node {node_id} does not authorize {name} of node {state.config.node_id}: the rules of node {node_id} "
+            "are wrong, or the name that this node proves to it; this node goes on, because fewer than "
+            f"{state.refusals.needed} of {state.refusals.total} nodes refuse it"
+        )
+    else:
+        state.refusals.accepted(node_id)
+        state.report(f"node {node_id} refuses {name}: {error_name(response.error)}")
+    _back_off(state, inflight, now_ms, at_least_ms=_back_off_ms(response.error))
 
 
-def _back_off(state: State, inflight: InflightRequest, now_ms: int) -> None:
+def _stop_if_not_authorized(state: State, now_ms: int) -> bool:
+    """Stop if a majority refuses this node. A leader goes on: its followers' fetches decide that (FETCH-17)."""
+    refusing, needed = state.refusals.counted(now_ms), state.refusals.needed
+    if len(refusing) < needed or isinstance(state.role, Leader):
+        return False
+    state.halt(
+        HaltCause.NOT_AUTHORIZED,
+        f"nodes {refusing}, of {state.refusals.total} that this node knows, do not authorize its requests",
+    )
+    return True
+
+
+def _back_off_ms(error: int) -> int:
+    return MISCONFIGURED_BACK_OFF_MS if error in _CONFIGURATION_ERRORS else 0
+
+
+def _back_off(state: State, inflight: InflightRequest, now_ms: int, *, at_least_ms: int = 0) -> None:
     """Send no request to that node during the backoff, and do not fetch the same snapshot again, which may be gone."""
     if isinstance(inflight.request, FetchSnapshotRequest):
         stop_loading(state)
-    state.requests.back_off(inflight.node_id, now_ms)
+    state.requests.back_off(inflight.node_id, now_ms, at_least_ms=at_least_ms)
 
 
 def _is_settled_by_epoch_or_error(
@@ -142,12 +175,18 @@ def _is_settled_by_epoch_or_error(
     adopt(state, leader, now_ms=now_ms, reason=reason)
     if state.is_stopped or state.epoch > epoch_before:
         return True
-    if error == ErrorCode.NONE:
+    is_repair = isinstance(inflight.request, RepairFetchRequest) and error not in _NOT_THE_LEADER
+    if error == ErrorCode.NONE or is_repair:
         return False
     if knew_leader is None and state.leader_id is not None:
         return True  # The response named the leader, which is asked next.
     _report_error(state, inflight, error)
-    _back_off(state, inflight, now_ms)
+    if error == ErrorCode.NOT_LEADER_OR_FOLLOWER and leader.leader_id == inflight.node_id:
+        # It has resigned, or another node is at the other end: the address was wrong when the connection was opened.
+        state.emit(Disconnect(node_id=inflight.node_id))
+    # While the leader does not authorize this node, no other node needs to be asked for it often.
+    in_vain = error == ErrorCode.NOT_LEADER_OR_FOLLOWER and state.refusals.is_by(state.leader_id)
+    _back_off(state, inflight, now_ms, at_least_ms=MISCONFIGURED_BACK_OFF_MS if in_vain else 0)
     return True
 
 
@@ -177,10 +216,9 @@ def _on_vote(state: State, voter: NodeId, response: VoteResponse, now_ms: int) -
     settle_election(state, now_ms)
 
 
-def _on_endorsement(state: State, voter: NodeId) -> None:
-    role = state.role
-    assert isinstance(role, Leader), "a request in flight is of the present role"
-    role.progress.voter_endorsed(voter)
+def _on_endorsement(state: State, inflight: InflightRequest) -> None:
+    assert isinstance(state.role, Leader), "a request in flight is of the present role"
+    voter_confirmed(state, inflight.node_id, inflight.number)
 
 
 def _on_end_acknowledged(state: State, voter: NodeId) -> None:

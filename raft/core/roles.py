@@ -8,6 +8,7 @@ from typing import assert_never
 from raft.core.progress import QuorumProgress
 from raft.core.tally import Tally
 from raft.core.transaction_timeouts import TransactionTimeouts
+from raft.core.write_hold import WriteHold
 from raft.types import ElectionState, Endpoint, Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
 
 
@@ -56,6 +57,7 @@ class Leader:
     epoch_start_offset: Offset
     progress: QuorumProgress = field(compare=False)
     timeouts: TransactionTimeouts = field(default_factory=TransactionTimeouts, compare=False)
+    write_hold: WriteHold = field(default_factory=WriteHold, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,7 +38,10 @@ def _error(state: State, request: FetchSnapshotRequest) -> ErrorCode:
         return ErrorCode.FENCED_LEADER_EPOCH
     if request.epoch > state.epoch:
         return ErrorCode.UNKNOWN_LEADER_EPOCH
-    return ErrorCode.NONE if isinstance(state.role, Leader) else ErrorCode.NOT_LEADER_OR_FOLLOWER
+    if not isinstance(state.role, Leader):
+        return ErrorCode.NOT_LEADER_OR_FOLLOWER
+    is_damaged = state.damage.has_snapshot(request.snapshot.offset)
+    return ErrorCode.STORAGE_ERROR if is_damaged else ErrorCode.NONE
 
 
 def on_snapshot_made(state: State, snapshot: OffsetAndEpoch) -> None:

@@ -23,6 +23,21 @@ def foreign_state(config: CoreConfig, stored: ElectionState | None, log: LogView
     return f"node {config.node_id} is not a voter of {voters}, but its quorum-state says that it {did} the last epoch"
 
 
+def lost_state(config: CoreConfig, stored: ElectionState | None, log: LogView) -> str | None:
+    """Return why a missing election state was lost; None if it is there, or not needed.
+
+    Every node stores its epoch before it appends its first record, so a log with records had an election state. A voter
+    without it may have voted in an epoch that its log does not show, and would vote in it again (STATE-19). A sole
+    voter votes only for itself, and the votes of observers do not count.
+    """
+    if stored is not None or not log.end_offset or not config.is_voter or config.is_only_voter:
+        return None
+    return (
+        f"the log ends at offset {log.end_offset}, but there is no quorum-state: voter {config.node_id} does not know "
+        "in which epoch it has voted, and could vote twice in one"
+    )
+
+
 def starting_role(
     config: CoreConfig, stored: ElectionState | None, log: LogView, *, draw: Draw, now_ms: int
 ) -> tuple[Role, str]:

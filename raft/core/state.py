@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from raft.core.committed_bytes import CommittedBytes
 from raft.core.config import CoreConfig, Draw
+from raft.core.damage import LogDamage
 from raft.core.disk_room import DiskRoom
 from raft.core.effects import (
     AppendBatches,
@@ -23,6 +24,7 @@ from raft.core.flushes import FlushLedger
 from raft.core.log_view import LogView
 from raft.core.messages import AppendResponse, FetchResponse, Response
 from raft.core.parking import ParkedFetch, PendingAppend, PendingRead, WaitingRequests
+from raft.core.refusals import Refusals
 from raft.core.request_manager import RequestManager
 from raft.core.roles import Follower, Leader, Prospective, Role, election_state, known_leader
 from raft.core.transitions import check_move, check_update
@@ -87,6 +89,7 @@ class State:
         self.stable_bytes = CommittedBytes()
         """Like `committed_bytes`, but below the last stable offset."""
         self.disk_room = DiskRoom()
+        self.damage = LogDamage()
         self.producers = producers
         self.draw = draw
         self.high_watermark: Offset | None = None
@@ -105,13 +108,16 @@ class State:
         self.parked: WaitingRequests[ParkedFetch] = WaitingRequests()
         self.appends: WaitingRequests[PendingAppend] = WaitingRequests()
         self.reads: WaitingRequests[PendingRead] = WaitingRequests()
-        self.read_round = 0
-        """The number of the newest linearizable read. It never goes down, because connections outlive roles."""
         self.shutdown_deadline_ms: int | None = None
+        self.refusals = Refusals(config)
+        self.fetched_from = log.end_offset
+        """The offset of the last fetch."""
         self.unreachable: set[NodeId] = set()
         """Nodes whose address refused the last connection: no process listens there."""
         self.failover_epoch: Epoch | None = None
         """The last epoch in which refused connections have led to pre-votes."""
+        self.rounds_aside = 0
+        """How many rounds of pre-votes this node has left to others since it was led (LOG-28, LOG-30)."""
         self.is_stopped = False
         self.effects: list[Effect] = []
 
@@ -183,6 +189,7 @@ class State:
         check_move(old, role)
         self._enter(role, reason)
         self.requests.reset_all()
+        self.damage.role_changed()
         if isinstance(old, Leader):
             self.fail_appends()
             self.fail_reads()
@@ -246,7 +253,6 @@ class State:
             log_start_offset=self.log.readable_from if is_for_client else self.log.start_offset,
             diverging=diverging,
             snapshot=snapshot,
-            read_round=self.read_round,
         )
 
     def respond_to_append(
@@ -307,6 +313,7 @@ class State:
         self.stable_bytes.truncate(end_offset)
         self.producers.truncated(end_offset)
         self.flushes.truncate(end_offset)
+        self.damage.truncate(end_offset)
         self.emit(TruncateLog(end_offset=end_offset))
         if self.flushes.durable_end < end_offset:
             self.order_flush()
@@ -319,6 +326,7 @@ class State:
         self.stable_bytes.truncate(contents.end.offset)
         self.producers.restore(contents.producers)
         self.flushes.truncate(Offset(0))
+        self.damage.clear()
         self.order_flush()
 
     def order_flush(self) -> None:

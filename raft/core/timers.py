@@ -7,9 +7,11 @@ from typing import assert_never
 from raft.core.commits import end_overdue_appends
 from raft.core.effects import Disconnect, ShutdownFinished
 from raft.core.fetching import end_overdue_fetches
+from raft.core.held_writes import update_write_hold
 from raft.core.moves import become_prospective, become_resigned, become_unattached, leave_prospective
 from raft.core.read_index import end_overdue_reads
 from raft.core.roles import Candidate, Follower, Leader, Prospective, Resigned, Role, Unattached
+from raft.core.standing_aside import reason_to_resign
 from raft.core.state import State
 from raft.core.transactions import abort_overdue_transactions
 from raft.types import Epoch
@@ -20,6 +22,7 @@ def handle_deadlines(state: State, now_ms: int) -> None:
     for overdue in state.requests.take_overdue(now_ms):
         state.emit(Disconnect(node_id=overdue.node_id))
     state.requests.remove_expired_backoffs(now_ms)
+    state.disk_room.look(now_ms)
     left: set[type[Role]] = set()
     # One move may make the next one due at once. With timeouts of 0 they would never end, so each role is left once.
     while type(state.role) not in left:
@@ -28,6 +31,7 @@ def handle_deadlines(state: State, now_ms: int) -> None:
     if isinstance(state.role, Leader):
         state.role.progress.forget_silent_observers(now_ms)
     abort_overdue_transactions(state, now_ms)
+    update_write_hold(state, now_ms)
     end_overdue_fetches(state, now_ms)
     end_overdue_appends(state, now_ms)
     end_overdue_reads(state, now_ms)
@@ -68,6 +72,8 @@ def _move_on_time(state: State, now_ms: int) -> None:
         # Its own deadline, that of check quorum, was handled before the event.
         if state.is_shutting_down and not state.config.is_only_voter:
             become_resigned(state, now_ms=now_ms, reason="shutdown")
+        else:
+            _hand_over(state, now_ms)
         return
     is_due = any(deadline_ms is not None and deadline_ms <= now_ms for deadline_ms in _role_deadlines_ms(state))
     if not is_due:
@@ -87,6 +93,16 @@ def _move_on_time(state: State, now_ms: int) -> None:
             become_prospective(state, now_ms=now_ms, reason="fetch timeout expired")
         case _:
             assert_never(role)
+
+
+def _hand_over(state: State, now_ms: int) -> None:
+    """Resign if this leader should not lead, and another voter can be elected (LOG-28, LOG-30).
+
+    There is no deadline for this, because a full disk is measured each second, and each voter fetches soon.
+    """
+    reason = reason_to_resign(state, now_ms)
+    if reason is not None:
+        become_resigned(state, now_ms=now_ms, reason=reason)
 
 
 def check_quorum(state: State, now_ms: int) -> None:

@@ -66,7 +66,9 @@ ALLOWED: Mapping[type[Role], Mapping[type[Role], Move]] = {
     },
     Leader: {
         Unattached: Move(EpochStep.UP, (_HIGHER_EPOCH,)),
-        Resigned: Move(EpochStep.NONE, ("check-quorum timeout", "shutdown", "request to resign")),
+        Resigned: Move(
+            EpochStep.NONE, ("check-quorum timeout", "shutdown", "request to resign", "full disk, and a voter has room")
+        ),
         Follower: Move(EpochStep.UP, (_NEXT_LEADER,)),
     },
     Resigned: {

@@ -90,7 +90,7 @@ class LocalQuorum:
             voters: number of voters.
             base_port: first of the consecutive ports to listen on; None chooses free ports.
             settings: more properties of the nodes.
-            listen: the address on which they listen for clients, over TLS if it is not loopback.
+            listen: the address on which they listen for clients.
             metrics: whether the voters serve their metrics, on free ports of loopback: see `metrics_endpoints`.
 
         Raises:
@@ -110,6 +110,7 @@ class LocalQuorum:
             endpoints = _free_endpoints(layout) if metrics else {}
             security = LocalSecurity.of(layout)
             quorum = cls(layout, _voters_of(layout, security, settings or {}, endpoints), lock, security, endpoints)
+            security.write_certificates()
             for node_id in layout.ports:
                 # Voters of a parent that was killed just now may not have exited yet.
                 lock_patiently(layout.log_dir(node_id)).release()

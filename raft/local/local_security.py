@@ -2,22 +2,23 @@
 
 Only the user who started the quorum can read them: they are in its data directory, which has mode 0700.
 
-    secrets.json           the passwords of the voters and of the application, random, kept for later starts
-    authority.pem          the quorum's own certificate authority, if it listens beyond loopback
-    credentials.json       what the voters check passwords with
+    secrets.json           the password of the application, random, kept for later starts
+    authority.pem          the quorum's own certificate authority, kept too
+    trusted.pem            its certificate alone
+    credentials.json       what the voters check the password with
     authorization.toml     who may do what
     client.properties      what a client of the quorum needs, in the form of Kafka's clients
-    node-N/node.pem        the certificate of a voter, if the quorum listens beyond loopback
+    node-N/node.pem        the certificate of a voter
 
-The last four are written at each start. On loopback only the administrator of the machine sees the bytes of a
-connection, so SCRAM without TLS is enough there. Beyond it, connections use TLS as well.
+The last five are written at each start. Voters know each other by their certificates, and clients prove their name by
+SCRAM over TLS. Loopback needs TLS as well: another user of the machine can listen on the port of a voter that is down,
+and could pass the messages of SCRAM on to a voter that runs. The connection would be authenticated then, and his.
 """
 
 from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from raft.config.security import ClientSecurity, client_security, login_module
@@ -25,7 +26,7 @@ from raft.errors import ConfigError
 from raft.local.layout import Layout
 from raft.properties import format_properties
 from raft.security.authority import Authority
-from raft.security.credentials import LEAST_ITERATIONS, SALT_BYTES, Credentials, ScramCredential
+from raft.security.credentials import LEAST_ITERATIONS, PEPPER_BYTES, SALT_BYTES, Credentials, ScramCredential
 from raft.storage.atomic_file import replace_file
 from raft.storage.disk import DiskFiles, make_private_folder
 from raft.types import NodeId
@@ -34,14 +35,17 @@ CLIENT_FILE = "client.properties"
 
 _SECRETS = "secrets.json"
 _AUTHORITY = "authority.pem"
+_TRUSTED = "trusted.pem"
 _CREDENTIALS = "credentials.json"
 _RULES = "authorization.toml"
 _CERTIFICATE = "node.pem"
 
 _APPLICATION = "application"
 _MECHANISM = "SCRAM-SHA-256"
+_ON_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_NAMES_OF_SUBJECTS = "RULE:^CN=([^,]+)$/$1/"
 _PASSWORD_BYTES = 32
-"""Passwords are random, so they cannot be found by trying, and more iterations than the least would add nothing."""
+"""The password is random, so it cannot be found by trying, and more iterations than the least would add nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,13 +54,13 @@ class LocalSecurity:
 
     Fields:
         layout: of the quorum.
-        passwords: by the names of users.
-        authority: the quorum's own; None on loopback.
+        password: of the application.
+        authority: the quorum's own.
     """
 
     layout: Layout
-    passwords: Mapping[str, str] = field(repr=False)
-    authority: Authority | None
+    password: str = field(repr=False)
+    authority: Authority = field(repr=False)
 
     @classmethod
     def of(cls, layout: Layout) -> LocalSecurity:
@@ -70,26 +74,20 @@ class LocalSecurity:
             StorageError: the disk returned an error.
         """
         files = DiskFiles(layout.data_dir)
-        users = [_APPLICATION, *(_user(node_id) for node_id in layout.ports)]
-        security = cls(
-            layout=layout,
-            passwords=_passwords(files, users),
-            authority=None if layout.listen.is_loopback else _authority(files),
-        )
+        security = cls(layout=layout, password=_password(files), authority=_authority(files))
         security._write(files)
         return security
 
     def client_properties(self) -> dict[str, str]:
         """Return the properties of a client of the quorum."""
-        properties = {
-            "security.protocol": self._protocol,
+        jaas = f'{login_module(_MECHANISM)} required username="{_APPLICATION}" password="{self.password}";'
+        return {
+            "security.protocol": "SASL_SSL",
             "sasl.mechanism": _MECHANISM,
-            "sasl.jaas.config": self._jaas(_APPLICATION),
+            "sasl.jaas.config": jaas,
+            "ssl.truststore.type": "PEM",
+            "ssl.truststore.certificates": self.authority.certificate_pem().decode(),
         }
-        if self.authority is not None:
-            properties["ssl.truststore.type"] = "PEM"
-            properties["ssl.truststore.certificates"] = self.authority.certificate_pem().decode()
-        return properties
 
     def client(self) -> ClientSecurity:
         """Return the same as settings."""
@@ -97,42 +95,38 @@ class LocalSecurity:
 
     def voter_properties(self, node_id: NodeId) -> dict[str, str]:
         """Return the properties of a voter."""
-        mechanism = _MECHANISM.lower()
         folder = self.layout.data_dir
-        properties = {
-            "listener.security.protocol.map": f"CONTROLLER:SASL_PLAINTEXT,CLIENT:{self._protocol}",
-            "sasl.enabled.mechanisms": _MECHANISM,
-            "sasl.mechanism.controller.protocol": _MECHANISM,
-            f"listener.name.controller.{mechanism}.sasl.jaas.config": self._jaas(_user(node_id)),
+        return {
+            "listener.security.protocol.map": "CONTROLLER:SSL,CLIENT:SASL_SSL",
+            "ssl.keystore.type": "PEM",
+            "ssl.keystore.location": str(self.layout.folder(node_id) / _CERTIFICATE),
+            "ssl.truststore.type": "PEM",
+            "ssl.truststore.location": str(folder / _TRUSTED),
+            "listener.name.controller.ssl.client.auth": "required",
+            "listener.name.controller.ssl.principal.mapping.rules": _NAMES_OF_SUBJECTS,
+            "listener.name.client.sasl.enabled.mechanisms": _MECHANISM,
             "raft.scram.credentials.file": str(folder / _CREDENTIALS),
             "raft.authorization.file": str(folder / _RULES),
         }
-        if self.authority is not None:
-            properties["ssl.keystore.type"] = "PEM"
-            properties["ssl.keystore.location"] = str(self.layout.folder(node_id) / _CERTIFICATE)
-        return properties
-
-    @property
-    def _protocol(self) -> str:
-        return "SASL_PLAINTEXT" if self.authority is None else "SASL_SSL"
-
-    def _jaas(self, user: str) -> str:
-        return f'{login_module(_MECHANISM)} required username="{user}" password="{self.passwords[user]}";'
 
     def _write(self, files: DiskFiles) -> None:
-        credentials = Credentials()
-        for user, password in self.passwords.items():
-            made = ScramCredential.of_password(
-                password, _MECHANISM, salt=secrets.token_bytes(SALT_BYTES), iterations=LEAST_ITERATIONS
-            )
-            credentials = credentials.with_user(user, _MECHANISM, made)
+        made = ScramCredential.of_password(
+            self.password, _MECHANISM, salt=secrets.token_bytes(SALT_BYTES), iterations=LEAST_ITERATIONS
+        )
+        credentials = Credentials(pepper=secrets.token_bytes(PEPPER_BYTES)).with_user(_APPLICATION, _MECHANISM, made)
+        replace_file(files, _TRUSTED, self.authority.certificate_pem())
         replace_file(files, _CREDENTIALS, credentials.to_text().encode())
         replace_file(files, _RULES, _rules(self.layout).encode())
         properties = {"bootstrap.servers": self.layout.bootstrap_servers, **self.client_properties()}
         replace_file(files, CLIENT_FILE, format_properties(properties).encode())
-        if self.authority is None:
-            return
-        hosts = dict.fromkeys((self.layout.listen.advertised, self.layout.listen.bind))
+
+    def write_certificates(self) -> None:
+        """Write the certificate of each voter into its folder.
+
+        Raises:
+            StorageError: the disk returned an error.
+        """
+        hosts = dict.fromkeys((self.layout.listen.advertised, self.layout.listen.bind, *_ON_LOOPBACK))
         for node_id in self.layout.ports:
             folder = self.layout.folder(node_id)
             make_private_folder(folder)
@@ -143,22 +137,21 @@ def _user(node_id: NodeId) -> str:
     return f"node-{node_id}"
 
 
-def _passwords(files: DiskFiles, users: list[str]) -> dict[str, str]:
+def _password(files: DiskFiles) -> str:
     if files.exists(_SECRETS):
         try:
-            passwords = json.loads(files.read(_SECRETS))["passwords"]
-            found = {user: passwords[user] for user in users}
+            password = json.loads(files.read(_SECRETS))["passwords"][_APPLICATION]
         except (ValueError, KeyError, TypeError):
-            found = {}
-        if not found or not all(isinstance(password, str) and password for password in found.values()):
+            password = None
+        if not isinstance(password, str) or not password:
             raise ConfigError(
-                f"{files.path_of(_SECRETS)} is damaged: expected the passwords of {', '.join(users)}. Remove it, and "
-                "the next start makes new ones"
+                f"{files.path_of(_SECRETS)} is damaged: expected the password of {_APPLICATION}. Remove it, and the "
+                "next start makes a new one"
             )
-        return found
-    passwords = {user: secrets.token_urlsafe(_PASSWORD_BYTES) for user in users}
-    replace_file(files, _SECRETS, f"{json.dumps({'passwords': passwords}, indent=2)}\n".encode())
-    return passwords
+        return password
+    password = secrets.token_urlsafe(_PASSWORD_BYTES)
+    replace_file(files, _SECRETS, f"{json.dumps({'passwords': {_APPLICATION: password}}, indent=2)}\n".encode())
+    return password
 
 
 def _authority(files: DiskFiles) -> Authority:

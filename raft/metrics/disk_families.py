@@ -87,7 +87,9 @@ def log_families(core: RaftCore, *, topic: str, free_bytes: int | None, reserve_
         [(values, core.log.end_offset)],
     )
     yield gauge(
-        "kraft_last_stable_offset", "Records below are committed, and of no open transaction.", core.last_stable_offset
+        "kraft_last_stable_offset",
+        "Records below are committed, and of no open transaction; it is not within a multipart write.",
+        core.last_stable_offset,
     )
     yield gauge("kraft_disk_free_bytes", "Free space of the disk of the log.", free_bytes)
     yield gauge("kraft_disk_reserve_bytes", "What is kept free of records: raft.reserve.bytes.", reserve_bytes)

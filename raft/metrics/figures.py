@@ -9,9 +9,12 @@ from datetime import datetime
 from typing import Protocol
 
 from raft.core import RaftCore
+from raft.runtime.client_quotas import Throttled
 from raft.runtime.disk import Disk
 from raft.security.operations import Operation
 from raft.security.outcomes import Outcome
+from raft.security.quotas import Entity, QuotaKind
+from raft.storage.damage import DamageReport
 from raft.storage.scrub import ScrubProgress
 
 
@@ -55,9 +58,12 @@ class NodeFigures:
         large_frames: the received part of large frames.
         free_bytes: of the disk; None before the first measurement.
         scrub: how far the check of the log is.
+        damage: what is damaged of the log, and what was repaired.
         authentications: how many have ended in which way since its start, by listener.
         unauthorized: how many requests the rules have refused since its start, by operation.
         certificates: when they expire, by listener.
+        outdated: of how many listeners files have changed and cannot be used, by what the files hold.
+        throttled: which clients were told to wait since the start, by the kind of their quota.
     """
 
     connections: Mapping[tuple[str, bool], int]
@@ -68,9 +74,12 @@ class NodeFigures:
     large_frames: Budget
     free_bytes: int | None
     scrub: ScrubProgress
+    damage: DamageReport
     authentications: Mapping[tuple[str, Outcome], int]
     unauthorized: Mapping[Operation, int]
     certificates: Mapping[str, datetime]
+    outdated: Mapping[str, int]
+    throttled: Mapping[tuple[QuotaKind, Entity], Throttled]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

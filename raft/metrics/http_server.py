@@ -99,7 +99,12 @@ class _Server(ThreadingMixIn, WSGIServer):
         connection, address = super().get_request()
         if self._tls is None:
             return connection, address
-        return self._tls().wrap_socket(connection, server_side=True, do_handshake_on_connect=False), address
+        try:
+            return self._tls().wrap_socket(connection, server_side=True, do_handshake_on_connect=False), address
+        except Exception as error:
+            connection.close()
+            # The server goes on after an error of the system, and would end after any other one.
+            raise OSError(f"no TLS for {address}: {error!r}") from error
 
     def process_request(self, request: Any, client_address: Any) -> None:
         self._connections.opened(request)

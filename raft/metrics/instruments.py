@@ -52,7 +52,7 @@ class Instruments:
         ).of()
         self.lag_s = self._histograms(
             "kraft_event_loop_lag_seconds",
-            "Seconds by which a timer of the event loop, due four times a second, was late.",
+            "Seconds by which a timer of the event loop, due every 20 ms, was late.",
             _SECONDS,
         ).of()
         self.snapshot_s = self._histograms(

@@ -94,6 +94,10 @@ class _MeasuredRespond:
         """See `Respond.when_gone`."""
         self._respond.when_gone(forget)
 
+    def charge(self, used_s: float) -> None:
+        """See `Respond.charge`."""
+        self._respond.charge(used_s)
+
     def mark_as_from_peer(self) -> None:
         """See `Respond.mark_as_from_peer`."""
         self._respond.mark_as_from_peer()

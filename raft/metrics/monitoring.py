@@ -23,6 +23,7 @@ from raft.metrics.measured_requests import Handle, MeasuredRequests
 from raft.metrics.node_collector import NodeCollector
 from raft.metrics.node_meter import NodeMeter
 from raft.metrics.quorum_families import election_families, replica_families
+from raft.metrics.quota_families import quota_families
 from raft.metrics.raft_families import raft_families
 from raft.metrics.readiness import Readiness, readiness
 from raft.metrics.resource_families import resource_families
@@ -132,8 +133,9 @@ class Monitoring:
             *raft_families(core, meter, self._heartbeat.idle_ratio(), voters=len(self._config.voters), now_ms=now_ms),
             *election_families(meter.elections),
             *replica_families(core, meter.contact, now_ms=now_ms, core_now_ms=self._scheduler.now_ms()),
-            *resource_families(core, figures),
+            *resource_families(core, figures, self._heartbeat.longest_steps_s()),
             *security_families(figures),
+            *quota_families(figures),
             *log_families(
                 core,
                 topic=self._config.topic_name,

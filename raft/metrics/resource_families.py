@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from prometheus_client.core import Metric
 
@@ -13,8 +13,21 @@ from raft.metrics.figures import NodeFigures
 _PURGATORY = "kafka.server:type=DelayedOperationPurgatory,name=PurgatorySize,delayedOperation="
 
 
-def resource_families(core: RaftCore, figures: NodeFigures) -> Iterator[Metric]:
-    """Yield the metrics."""
+def resource_families(core: RaftCore, figures: NodeFigures, longest_steps_s: Mapping[str, float]) -> Iterator[Metric]:
+    """Yield the metrics.
+
+    Args:
+        core: of the node.
+        figures: of the node.
+        longest_steps_s: see `Heartbeat.longest_steps_s`.
+    """
+    yield gauges(
+        "kraft_event_loop_longest_step_seconds",
+        "Longest step of the event loop in the last minute, by elapsed time and by processor time of its thread. "
+        "Everything else waits for the end of a step.",
+        ["time"],
+        [([kind], longest_s) for kind, longest_s in longest_steps_s.items()],
+    )
     waiting = core.waiting
     yield gauges(
         "kafka_server_delayedoperationpurgatory_purgatorysize",
@@ -92,6 +105,28 @@ def resource_families(core: RaftCore, figures: NodeFigures) -> Iterator[Metric]:
     )
     yield gauge(
         "kraft_scrub_damaged_files",
-        "Files of the log in which the background check has found damage; the node's log names them.",
-        len(figures.scrub.damage),
+        "Files of the log in which the background check or a read has found damage; the node's log names them.",
+        len({part.path for part in figures.damage.parts}),
+    )
+    yield gauge(
+        "kraft_damaged_ranges",
+        "Ranges of offsets that this node cannot read, because bytes on its disk are damaged.",
+        len(figures.damage.parts),
+    )
+    yield gauge(
+        "kraft_damaged_bytes",
+        "Bytes of the files of the log that are damaged, or belong to a damaged batch, index or snapshot.",
+        sum(part.size_bytes for part in figures.damage.parts),
+    )
+    yield counter(
+        "kraft_repaired_ranges",
+        "Damaged ranges that this node has replaced by what its leader has.",
+        [],
+        [([], figures.damage.repaired_ranges)],
+    )
+    yield counter(
+        "kraft_repaired_bytes",
+        "Bytes that this node has written in the place of damaged ones.",
+        [],
+        [([], figures.damage.repaired_bytes)],
     )

@@ -42,6 +42,12 @@ def security_families(figures: NodeFigures) -> Iterator[Metric]:
         ["listener"],
         [([listener], expires_at.timestamp()) for listener, expires_at in figures.certificates.items()],
     )
+    yield gauges(
+        "kraft_security_files_outdated",
+        "Listeners whose files have changed but cannot be used, so that what was read before stays in use, by content.",
+        ["content"],
+        [([content], count) for content, count in figures.outdated.items()],
+    )
 
 
 def _kafka_name(outcome: Outcome) -> str:

@@ -1,8 +1,11 @@
 """The open connections of a node, on all its listeners: how many there may be, and which are dropped.
 
-A connection above the limit replaces the one that has been idle for longest: first a connection that never sent a
-request, then one without a request in progress. The connections of voters are not dropped. So a client cannot keep
-other clients out by opening connections, and a voter that restarts can always connect.
+`max.connections` counts the connections that are established: they have sent a request, and proved their name if they
+have to. One more replaces a connection of the owner that has most of them (`Caller.owner`): the one that has been idle
+for longest, first one without a request in progress. So a client that opens many connections closes its own ones. The
+connections of voters are not dropped. A connection that is not established takes one of a few places beside these, and
+one more replaces the oldest of its kind: a client that proves nothing closes only connections of this kind, and a voter
+that restarts can always connect.
 
 Source: Kafka SocketServer.ConnectionQuotas, whose listener for brokers closes another listener's least recently used.
 """
@@ -30,7 +33,7 @@ class Connections:
     """Registers the open connections, and drops those that are idle or too slow.
 
     Args:
-        max_connections: `max.connections`: on all listeners.
+        max_connections: `max.connections`: established ones, on all listeners. A tenth as many more may be open.
         max_connections_per_ip: `max.connections.per.ip`: from one address.
         max_idle_s: a connection that is idle for so long is dropped, in seconds.
         large_frames: drops connections that send a large frame too slowly.
@@ -52,13 +55,16 @@ class Connections:
         now_ms: Callable[[], int],
     ) -> None:
         self._max_connections = max_connections
+        self._max_open = max_connections + max(1, max_connections // 10)
         self._max_connections_per_ip = max_connections_per_ip
         self._max_idle_s = max_idle_s
         self._large_frames = large_frames
         self._responses = responses
         self._open: set[OpenConnection] = set()
-        self._silent: dict[OpenConnection, None] = {}
-        """Connections that had sent no request when they were last checked, the oldest first."""
+        self._new: dict[OpenConnection, None] = {}
+        """Those that are not established, the oldest first."""
+        self._established: dict[str, set[OpenConnection]] = {}
+        """By their owners."""
         self._by_address: Counter[str] = Counter()
         self.dropped: Counter[DropCause] = Counter()
         self._closings = FaultLog(_logger, now_ms, level=logging.INFO)
@@ -99,19 +105,28 @@ class Connections:
                 f"its address has more than max.connections.per.ip={self._max_connections_per_ip}",
                 DropCause.MAX_CONNECTIONS_PER_IP,
             )
-        elif len(self._open) >= self._max_connections:
-            idle = self._idle_for_longest() or connection
-            idle.drop(
-                f"the node has more than max.connections={self._max_connections}, and it was idle for longest",
-                DropCause.MAX_CONNECTIONS,
-            )
+        elif len(self._open) >= self._max_open:
+            oldest = next(iter(self._new), connection)
+            self._new.pop(oldest, None)
+            self._drop_at_limit(oldest, "it was the oldest that had sent no request")
         self._open.add(connection)
-        self._silent[connection] = None
+        if not connection.is_closing:
+            self._new[connection] = None
+
+    def established(self, connection: OpenConnection) -> None:
+        """See `Registry.established`."""
+        self._new.pop(connection, None)
+        self._established.setdefault(connection.caller.owner, set()).add(connection)
+        if sum(map(len, self._established.values())) > self._max_connections:
+            idle = self._idle_for_longest() or connection
+            self._forget(idle)
+            self._drop_at_limit(idle, "it was idle for longest of those with the same owner")
 
     def closed(self, connection: OpenConnection, reason: str | None) -> None:
         """See `Registry.closed`."""
         self._open.discard(connection)
-        self._silent.pop(connection, None)
+        self._new.pop(connection, None)
+        self._forget(connection)
         address = connection.caller.address
         self._by_address[address] -= 1
         if not self._by_address[address]:
@@ -122,17 +137,30 @@ class Connections:
                 "dropped a connection: %s", reason, latest=f"address={address} listener={connection.caller.listener}"
             )
 
+    def _forget(self, connection: OpenConnection) -> None:
+        """Count a connection as established no more."""
+        owner = connection.caller.owner
+        same = self._established.get(owner)
+        if same is not None:
+            same.discard(connection)
+            if not same:
+                del self._established[owner]
+
     def _idle_for_longest(self) -> OpenConnection | None:
-        # A client can open many connections at little cost, so the node must not search all of them for each new one.
-        while self._silent:
-            oldest = next(iter(self._silent))
-            if not oldest.is_established and not oldest.is_closing:
-                return oldest
-            del self._silent[oldest]
+        """Return the connection to drop: one of the owner that has most; None if voters have opened all."""
+        droppable = (
+            [each for each in connections if not each.is_peer and not each.is_closing]
+            for connections in sorted(self._established.values(), key=len, reverse=True)
+        )
         return min(
-            (connection for connection in self._open if not connection.is_peer and not connection.is_closing),
+            next((connections for connections in droppable if connections), []),
             key=lambda connection: (connection.is_busy, connection.last_progress_s),
             default=None,
+        )
+
+    def _drop_at_limit(self, connection: OpenConnection, why: str) -> None:
+        connection.drop(
+            f"the node has more than max.connections={self._max_connections}, and {why}", DropCause.MAX_CONNECTIONS
         )
 
     def _drop_idle(self) -> None:

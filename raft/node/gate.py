@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable
 
 from raft.config import ClientListener
 from raft.config.listener_security import ClientAuth, ListenerSecurity
-from raft.config.paths import file_path
 from raft.config.security import SecurityProtocol
-from raft.errors import AuthenticationError, ConfigError
+from raft.errors import AuthenticationError
 from raft.runtime.caller import Caller
-from raft.security.credentials import Credentials
-from raft.security.file_versions import FileVersions
-from raft.security.jaas import JaasEntry
+from raft.security.listener_users import ListenerUsers
 from raft.security.outcomes import Outcome
-from raft.security.references import resolve
-from raft.security.sasl_server import Verifiers
 from raft.security.sasl_session import SaslSession
 from raft.security.subjects import subject_of
 from raft.security.tls_channel import TlsChannel
 from raft.security.tls_contexts import TlsContexts
 from raft.types import Endpoint
-
-_PEPPER_BYTES = 32
 
 
 class Gate:
@@ -37,9 +29,10 @@ class Gate:
 
     Attributes:
         contexts: the certificates of the node; None without TLS.
+        users: that may prove their names by SASL; None without SASL.
 
     Raises:
-        ConfigError: a file with certificates or credentials cannot be read or used.
+        ConfigError: a file with certificates, credentials or passwords cannot be read or used.
     """
 
     def __init__(
@@ -54,11 +47,7 @@ class Gate:
         self._security = security
         self._count = count
         self.contexts = None if security.tls is None else TlsContexts(security.tls, security.client_auth)
-        self._verifiers: Verifiers | None = None
-        self._credentials = Credentials()
-        self._credentials_file = FileVersions(())
-        if security.mechanisms:
-            self._make_verifiers(security)
+        self.users = ListenerUsers(security) if security.mechanisms else None
 
     @property
     def is_secured(self) -> bool:
@@ -66,22 +55,19 @@ class Gate:
         return self._security.protocol is not SecurityProtocol.PLAINTEXT
 
     def renew(self, report: Callable[[str], None]) -> None:
-        """Read certificates and credentials that have changed; connections that are open stay as they are.
+        """Read certificates and users that have changed; connections that are open stay as they are.
 
         Args:
             report: gets the reason why they cannot be used; then those that were read before stay in use.
         """
         if self.contexts is not None:
             self.contexts.renew(report)
-        if self._credentials_file.have_changed():
-            try:
-                self._read_credentials()
-            except ConfigError as error:
-                report(f"{error}; the credentials that were read before stay in use")
+        if self.users is not None:
+            self.users.renew(report)
 
     def new_channel(self) -> TlsChannel | None:
         """Return the TLS of a new connection; None for none."""
-        return None if self.contexts is None else TlsChannel(self.contexts.present)
+        return None if self.contexts is None else TlsChannel(self.contexts.of_connection)
 
     def new_caller(self, address: str) -> Caller:
         """Return the other side of a new connection.
@@ -89,60 +75,47 @@ class Gate:
         Args:
             address: the IP address of its host.
         """
-        verifiers = self._verifiers
-        sasl = None if verifiers is None else SaslSession(verifiers, max_reauth_ms=self._security.max_reauth_ms)
-        return Caller(self._listener, self._for_clients, address, sasl=sasl)
+        users, max_reauth_ms = self.users, self._security.max_reauth_ms
+        sasl = None if users is None else SaslSession(users.verifiers, max_reauth_ms=max_reauth_ms)
+        return Caller(self._listener, self._for_clients, address, sasl=sasl, is_admitted=self.contexts is None)
 
     def admit(self, caller: Caller, channel: TlsChannel) -> None:
-        """Name a caller by its certificate, after the handshake.
+        """Let a caller in after the handshake, with the name of its certificate if it has one.
 
         Args:
             caller: gets its principal.
             channel: its TLS.
 
         Raises:
-            AuthenticationError: no rule of `ssl.principal.mapping.rules` matches the certificate.
+            AuthenticationError: no rule of `ssl.principal.mapping.rules` matches the certificate, or its name cannot be
+                found for any other reason. The caller is not let in.
         """
-        security = self._security
-        if security.protocol is not SecurityProtocol.SSL or security.client_auth is ClientAuth.NONE:
-            return  # The name is that of SASL, or is not asked for.
-        certificate = channel.certificate()
-        if certificate is None:
-            return  # ssl.client.auth=requested
-        subject = subject_of(certificate)
-        name = security.principal_rules.name_of(subject)
-        if name is None:
-            raise AuthenticationError(f"no rule of ssl.principal.mapping.rules matches the certificate of {subject}")
-        caller.principal = f"User:{name}"
-        self._count(caller, Outcome.SUCCESSFUL)
+        try:
+            name = self._name_in(channel)
+        except AuthenticationError:
+            raise
+        except Exception as error:
+            raise AuthenticationError(f"cannot find the name in the certificate: {type(error).__name__}") from error
+        caller.is_admitted = True
+        if name is not None:
+            caller.principal = f"User:{name}"
+            self._count(caller, Outcome.SUCCESSFUL)
 
     def refuse(self, caller: Caller) -> None:
         """Count a handshake that has failed."""
         self._count(caller, Outcome.FAILED)
 
-    def _make_verifiers(self, security: ListenerSecurity) -> None:
-        passwords = {}
-        if security.plain_jaas is not None and "PLAIN" in security.mechanisms:
-            passwords = JaasEntry.parse(resolve(security.plain_jaas.text), "PLAIN").users()
-        if security.credentials_file is not None:
-            self._credentials_file = FileVersions([file_path(security.credentials_file)])
-            self._read_credentials()
-        self._verifiers = Verifiers(
-            security.mechanisms,
-            passwords=passwords,
-            credentials=lambda: self._credentials,
-            pepper=secrets.token_bytes(_PEPPER_BYTES),
-        )
-
-    def _read_credentials(self) -> None:
-        path = self._security.credentials_file
-        assert path is not None, "the listener has SCRAM"
-        try:
-            text = file_path(path).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or "the file is no text"
-            raise ConfigError(f"cannot read the credentials of SCRAM in {path}: {reason}") from error
-        try:
-            self._credentials = Credentials.parse(text)
-        except ConfigError as error:
-            raise ConfigError(f"{path}: {error}") from error
+    def _name_in(self, channel: TlsChannel) -> str | None:
+        security = self._security
+        if security.protocol is not SecurityProtocol.SSL or security.client_auth is ClientAuth.NONE:
+            return None  # The name is that of SASL, or is not asked for.
+        certificate = channel.certificate()
+        if certificate is None:
+            if security.client_auth is ClientAuth.REQUIRED:
+                raise AuthenticationError("the client has no certificate")
+            return None
+        subject = subject_of(certificate)
+        name = security.principal_rules.name_of(subject)
+        if name is None:
+            raise AuthenticationError(f"no rule of ssl.principal.mapping.rules matches the certificate of {subject}")
+        return name

@@ -19,23 +19,25 @@ from raft.core.voter_set import VoterSet
 from raft.metrics.figures import Budget, Monitored, NodeFigures
 from raft.node.admission_thread import AdmissionThread
 from raft.node.connections import Connections
+from raft.node.directory_of_node import open_when_there_is_room
 from raft.node.disk_threads import DiskThreads
 from raft.node.inbound import InboundConnection
 from raft.node.large_frames import LargeFrames
 from raft.node.leader_relay import LeaderRelay
 from raft.node.listener import Listener
 from raft.node.loop_scheduler import LoopScheduler
+from raft.node.loop_turns import turns_of_event_loop
 from raft.node.monitoring_of import monitoring_of
 from raft.node.node_security import NodeSecurity
 from raft.node.peer_network import PeerNetwork
 from raft.node.request_budget import RequestBudget
 from raft.node.service import Service
 from raft.node.snapshot_process import SnapshotProcess
-from raft.node.turns import Turns
 from raft.node.voter_addresses import VoterAddresses
 from raft.records.load_scanner import load_scanner
 from raft.runtime.admissions import Admissions
 from raft.runtime.caller import Caller
+from raft.runtime.client_quotas import ClientQuotas
 from raft.runtime.drop_cause import DropCause
 from raft.runtime.engine import Engine
 from raft.runtime.fault_log import FaultLog
@@ -51,12 +53,8 @@ from raft.runtime.snapshot_keeper import Retention, SnapshotKeeper
 from raft.runtime.space_keeper import SpaceKeeper
 from raft.security.client_protection import ClientProtection
 from raft.security.outcomes import Outcome
-from raft.storage.directory import ReplicaDirectory
-from raft.storage.directory_opening import ReplicaIdentity
-from raft.storage.disk import DiskFiles
-from raft.storage.log_config import LogConfig
 from raft.transactions import ProducerState
-from raft.types import CleanupPolicy, Endpoint, NodeId, ReplicaKey
+from raft.types import Endpoint, NodeId, ReplicaKey
 from raft.wire.frames import MAX_RESPONSE_BYTES
 from raft.wire.mapping.partition import TopicPartition
 from raft.writers import WriterExpiry, WriterTable
@@ -114,7 +112,7 @@ class Node:
         expiry = WriterExpiry(producer_ms=config.producer_id_expiration_ms, writer_ms=config.writer_expiration_ms)
         producers = ProducerState(WriterTable(expiry=expiry))
         loop = asyncio.get_running_loop()
-        self._directory = await loop.run_in_executor(None, self._open_directory, producers)
+        self._directory = await open_when_there_is_room(config, producers, self._scheduler.now_ms)
         try:
             self._assemble(producers)
         except BaseException:
@@ -207,6 +205,7 @@ class Node:
             # Controllers refuse other topics. A TestRaftServer has one, but announces the feature of controllers.
             refuses_controllers=config.node_id in config.voters and config.topic_name == METADATA_TOPIC,
             submit=self._submit,
+            is_expected=core.expects_response,
             protection=self._protection,
             faults=FaultLog(_logger, self._scheduler.now_ms),
         )
@@ -253,7 +252,9 @@ class Node:
             draw=secrets.randbelow,
         )
         self._requests = RequestBudget(config.queued_max_request_bytes)
-        self._large_frames = LargeFrames(config.queued_max_request_bytes, asyncio.get_running_loop().time)
+        quotas, clock_s = self._security.quotas, asyncio.get_running_loop().time
+        self._quotas = None if quotas is None else ClientQuotas(quotas, clock_s)
+        self._large_frames = LargeFrames(config.queued_max_request_bytes, clock_s)
         self._connections = Connections(
             max_connections=config.max_connections,
             max_connections_per_ip=config.max_connections_per_ip,
@@ -276,7 +277,9 @@ class Node:
             handle=begin if self._monitoring is None else self._monitoring.measured(begin),
             unsupported=unsupported_api_versions,
             registry=self._connections,
-            turns=Turns.of_event_loop(),
+            errors=FaultLog(_logger, self._scheduler.now_ms, level=logging.ERROR),
+            turns=turns_of_event_loop(self._engine.advance),
+            quotas=self._quotas,
         )
         if self._voter_addresses is not None:
             await self._voter_addresses.open()
@@ -289,24 +292,6 @@ class Node:
         listener = Listener(endpoint, lambda: InboundConnection(service, gate))
         self._listeners.append(listener)
         await listener.open()
-
-    def _open_directory(self, producers: ProducerState) -> ReplicaDirectory:
-        config = self.config
-        return ReplicaDirectory.open(
-            DiskFiles(config.log_dir),
-            ReplicaIdentity(
-                topic=config.topic_name,
-                topic_id=config.topic_id,
-                node_id=config.node_id,
-                cluster_id=config.cluster_id,
-                voters=tuple(config.voters),
-            ),
-            entropy=secrets.token_bytes(16),
-            config=LogConfig(
-                serves_snapshot=config.cleanup_policy is CleanupPolicy.COMPACT, segment_bytes=config.segment_bytes
-            ),
-            producers=producers,
-        )
 
     def _make_core(self, producers: ProducerState) -> RaftCore:
         config, directory = self.config, self._directory
@@ -329,7 +314,7 @@ class Node:
         )
         return RaftCore(
             core_config,
-            stored=directory.election_state,
+            stored=directory.election_state if directory.has_election_state else None,
             log=LogView(
                 start=log.start,
                 shows_snapshot=log.compacted is not None,
@@ -352,9 +337,12 @@ class Node:
             large_frames=Budget.of(self._large_frames),
             free_bytes=self._space_keeper.free_bytes,
             scrub=self._scrubber.progress,
+            damage=self._engine.damage,
             authentications=self._authentications,
             unauthorized=self._context.unauthorized,
             certificates=self._security.expirations(),
+            outdated=self._security.outdated(),
+            throttled={} if self._quotas is None else dict(self._quotas.throttled),
         )
 
     def _count(self, caller: Caller, outcome: Outcome) -> None:

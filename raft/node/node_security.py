@@ -1,4 +1,4 @@
-"""What a node reads to know its callers: certificates, credentials and rules.
+"""What a node reads to know its callers: certificates, credentials, rules and quotas.
 
 Each second it looks whether they have changed. A file that cannot be used any more changes nothing: the node goes on
 with what it has read before, and warns. So a certificate can be replaced in several steps.
@@ -9,15 +9,19 @@ from __future__ import annotations
 import asyncio
 import logging
 import ssl
+from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from raft.config import ClientListener, NodeConfig
 from raft.config.listener_security import HTTPS
+from raft.config.node import QUOTAS_FILE
 from raft.node.gate import Gate
 from raft.runtime.caller import Caller
 from raft.runtime.fault_log import FaultLog
 from raft.security.outcomes import Outcome
+from raft.security.quotas import Quotas
+from raft.security.quotas_file import QuotasFile
 from raft.security.rules import Rules
 from raft.security.rules_file import RulesFile
 from raft.security.tls_contexts import TlsContexts
@@ -45,6 +49,7 @@ class NodeSecurity:
         self._config = config
         self._faults = FaultLog(_logger, now_ms)
         self._rules = None if config.authorization is None else RulesFile(config.authorization)
+        self._quotas = None if config.quotas_file is None else QuotasFile(QUOTAS_FILE, config.quotas_file)
         self._gates = {
             name: Gate(listener.listener if listener is not None else config.listener, listener, security, count)
             for name, security in config.security.items()
@@ -59,28 +64,44 @@ class NodeSecurity:
         rules_file = self._rules
         return None if rules_file is None else lambda: rules_file.rules
 
+    @property
+    def quotas(self) -> Callable[[], Quotas] | None:
+        """Returns the present quotas of clients; None if they have none."""
+        quotas_file = self._quotas
+        return None if quotas_file is None else lambda: quotas_file.quotas
+
     def gate(self, listener: str) -> Gate:
         """Return what a listener asks of its connections, by its name."""
         return self._gates[listener]
 
     @property
     def metrics_context(self) -> Callable[[], ssl.SSLContext] | None:
-        """Returns the present certificates of the metrics' listener; None if it has none."""
+        """Returns the TLS of each new connection of the metrics' listener; None if it has none."""
         contexts = self._metrics_contexts
-        return None if contexts is None else lambda: contexts.present
+        return None if contexts is None else contexts.of_connection
 
     def expirations(self) -> dict[str, datetime]:
         """Return when the node's certificates expire, by the name of the listener."""
-        all_contexts = {name: gate.contexts for name, gate in self._gates.items()} | {HTTPS: self._metrics_contexts}
         return {
             name: contexts.expires_at
-            for name, contexts in all_contexts.items()
+            for name, contexts in self._all_contexts().items()
             if contexts is not None and contexts.expires_at is not None
         }
+
+    def outdated(self) -> Counter[str]:
+        """Count the listeners whose files have changed and cannot be used, by what the files hold."""
+        renewals = [contexts.renewal for contexts in self._all_contexts().values() if contexts is not None]
+        for gate in self._gates.values():
+            renewals += [] if gate.users is None else gate.users.renewals
+        renewals += [file.renewal for file in (self._rules, self._quotas) if file is not None]
+        counts = Counter({renewal.content: 0 for renewal in renewals})
+        counts.update(renewal.content for renewal in renewals if renewal.is_outdated)
+        return counts
 
     def start(self) -> None:
         """Begin to look at the files."""
         self._warn_of_expiry()
+        self._warn_of_users()
         self._repeat(self._renew, _LOOK_S)
 
     def stop(self) -> None:
@@ -88,13 +109,17 @@ class NodeSecurity:
         for timer in self._timers.values():
             timer.cancel()
 
+    def _all_contexts(self) -> dict[str, TlsContexts | None]:
+        return {name: gate.contexts for name, gate in self._gates.items()} | {HTTPS: self._metrics_contexts}
+
     def _renew(self) -> None:
         for gate in self._gates.values():
             gate.renew(self._report)
         if self._metrics_contexts is not None:
             self._metrics_contexts.renew(self._report)
-        if self._rules is not None:
-            self._rules.renew(self._report)
+        for file in (self._rules, self._quotas):
+            if file is not None:
+                file.renew(self._report)
         self._repeat(self._renew, _LOOK_S)
 
     def _warn_of_expiry(self) -> None:
@@ -113,6 +138,13 @@ class NodeSecurity:
                     expires_at,
                 )
         self._repeat(self._warn_of_expiry, _WARN_EACH_S)
+
+    def _warn_of_users(self) -> None:
+        all_users = [gate.users for gate in self._gates.values() if gate.users is not None]
+        for warning in dict.fromkeys(users.warning for users in all_users):
+            if warning is not None:
+                _logger.warning("node %s: %s", self._config.node_id, warning)
+        self._repeat(self._warn_of_users, _WARN_EACH_S)
 
     def _report(self, reason: str) -> None:
         self._faults.report("node %s: %s", self._config.node_id, reason)

@@ -11,11 +11,15 @@ from raft.runtime.drop_cause import DropCause
 class OpenConnection(Protocol):
     """A connection as its register knows it; see `raft.node.inbound.InboundConnection`."""
 
-    caller: Caller
     is_peer: bool
     is_established: bool
     drop_cause: DropCause
     last_progress_s: float
+
+    @property
+    def caller(self) -> Caller:
+        """The other side."""
+        ...
 
     @property
     def is_busy(self) -> bool:
@@ -50,6 +54,9 @@ class Registry(Protocol):
     def opened(self, connection: OpenConnection) -> None:
         """Add a connection. At a limit this connection, or another one in its favour, is dropped."""
         ...
+
+    def established(self, connection: OpenConnection) -> None:
+        """Count a connection that has sent a request and proved its name if it has to. See `opened` for the limit."""
 
     def closed(self, connection: OpenConnection, reason: str | None) -> None:
         """Remove a connection.

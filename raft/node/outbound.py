@@ -58,6 +58,8 @@ class OutboundConnection(asyncio.Protocol):
         refuses_controllers: whether requests to a controller of an Apache Kafka cluster fail before they are sent.
         on_response: called with the number of a request and its response.
         failed: called with the number of a request that gets no response, and why. Each request has one of both calls.
+        is_expected: whether this node still waits for the response to the request of a number. A request that had to
+            wait, until the connection was ready, may be pointless by then, and is not sent.
         protection: of the connection.
         faults: logs why the nodes have not accepted each other.
     """
@@ -71,6 +73,7 @@ class OutboundConnection(asyncio.Protocol):
         refuses_controllers: bool,
         on_response: Callable[[int, Response], None],
         failed: Callable[[int, Failure], None],
+        is_expected: Callable[[int], bool],
         protection: Protection = NO_PROTECTION,
         faults: FaultLog | None = None,
     ) -> None:
@@ -81,6 +84,7 @@ class OutboundConnection(asyncio.Protocol):
         self._refuses_controllers = refuses_controllers
         self._on_response = on_response
         self._failed = failed
+        self._is_expected = is_expected
         self._transport: asyncio.Transport | None = None
         self._unsent: deque[tuple[int, OutgoingRequest]] = deque()
         self._in_flight: deque[int] = deque()
@@ -183,6 +187,9 @@ class OutboundConnection(asyncio.Protocol):
         # If invalid data follows the versions, the connection has failed here; the requests fail with its last event.
         while self._unsent and self._connection.state is ConnectionState.READY and not self.is_closed:
             number, request = self._unsent.popleft()
+            if not self._is_expected(number):
+                self._failed(number, Failure.NOT_SENT)
+                continue
             version = self._connection.version_for(api_of(request))
             if version is None:
                 self._failed(number, Failure.UNSUPPORTED_VERSION)

@@ -42,6 +42,7 @@ class PeerNetwork:
         max_frame_bytes: the largest response that is accepted, in bytes.
         refuses_controllers: see `OutboundConnection`.
         submit: takes an event for each response and for each request that failed.
+        is_expected: see `OutboundConnection`.
         protection: of the connections.
         faults: logs why nodes do not accept each other.
     """
@@ -54,6 +55,7 @@ class PeerNetwork:
         max_frame_bytes: int,
         refuses_controllers: bool,
         submit: Callable[[Event], None],
+        is_expected: Callable[[int], bool],
         protection: ClientProtection,
         faults: FaultLog,
     ) -> None:
@@ -62,6 +64,7 @@ class PeerNetwork:
         self._max_frame_bytes = max_frame_bytes
         self._refuses_controllers = refuses_controllers
         self._submit = submit
+        self._is_expected = is_expected
         self._protection = protection
         self._faults = faults
         self._connections: dict[_Lane, OutboundConnection] = {}
@@ -106,6 +109,7 @@ class PeerNetwork:
             refuses_controllers=self._refuses_controllers,
             on_response=lambda number, response: self._submit(ResponseReceived(number=number, response=response)),
             failed=self._fail,
+            is_expected=self._is_expected,
             protection=self._protection.of_connection(endpoint.host),
             faults=self._faults,
         )

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from raft.codec import Message
 from raft.node.large_frames import LargeFrames
 from raft.node.open_connection import Registry
+from raft.node.read_buffer import ReadBuffer
 from raft.node.request_budget import RequestBudget
-from raft.node.turns import Turns
 from raft.runtime.caller import Caller
+from raft.runtime.client_quotas import ClientQuotas
+from raft.runtime.fault_log import FaultLog
 from raft.runtime.respond import Respond
 from raft.runtime.response_budget import ResponseBudget
+from raft.runtime.turns import Turns
 from raft.wire.frames import ReceivedRequest
 
 
@@ -28,7 +31,10 @@ class Service:
         handle: begins a request, and passes its response to the `Respond` now or later.
         unsupported: returns the response, in version 0, to ApiVersions in a version that the node does not support.
         registry: the open connections.
-        turns: of clients that the node does not know yet; None to handle at once what they send.
+        errors: logs errors that are not expected.
+        turns: the order in which the connections are served.
+        quotas: what clients may use; None if there are no quotas.
+        read_buffer: into which the connections read.
     """
 
     max_frame_bytes: int
@@ -38,4 +44,7 @@ class Service:
     handle: Callable[[Caller, ReceivedRequest, Respond], None]
     unsupported: Callable[[], Message]
     registry: Registry
-    turns: Turns | None = None
+    errors: FaultLog
+    turns: Turns
+    quotas: ClientQuotas | None = None
+    read_buffer: ReadBuffer = field(default_factory=ReadBuffer)

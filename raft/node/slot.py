@@ -8,6 +8,7 @@ from typing import Protocol
 from raft.codec import Message
 from raft.runtime.drop_cause import DropCause
 from raft.runtime.response_budget import Permit
+from raft.wire.frames import response_pieces
 from raft.wire.headers import RequestHeader
 
 
@@ -18,6 +19,10 @@ class Connection(Protocol):
 
     def respond(self, slot: Slot, response: Message | None) -> None:
         """Take the response to the slot's request."""
+        ...
+
+    def charge(self, used_s: float) -> None:
+        """Count processor time that another thread has used for a request."""
         ...
 
     def drop(self, reason: str | None = None, cause: DropCause = ...) -> None:
@@ -61,6 +66,15 @@ class Slot:
         self.permit: Permit | None = None
         self.is_filled = False
 
+    def encoded(self, response: Message) -> list[bytes]:
+        """Return a response in pieces, in the version of the request.
+
+        Raises:
+            LocalProtocolError: this version cannot express it.
+        """
+        assert self.header is not None, "the request is decoded"
+        return response_pieces(response, self.header.request_api_version, correlation_id=self.header.correlation_id)
+
     def __call__(self, response: Message | None, permit: Permit | None = None) -> None:
         """See `Respond`."""
         connection, self._connection, self._forget = self._connection, None, None
@@ -93,6 +107,11 @@ class Slot:
         """See `Respond.fail`."""
         if self._connection is not None:
             self._connection.fail(error)
+
+    def charge(self, used_s: float) -> None:
+        """See `Respond.charge`."""
+        if self._connection is not None:
+            self._connection.charge(used_s)
 
     def mark_as_from_peer(self) -> None:
         """See `Respond.mark_as_from_peer`."""

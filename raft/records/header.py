@@ -34,8 +34,9 @@ from raft.records.compression import decompress
 from raft.records.control_key import read_control_section, read_control_type
 from raft.records.control_values import read_control_value
 from raft.records.load_scanner import load_scanner
+from raft.records.logged_voters import read_logged_voters
 from raft.records.scanner import Section
-from raft.types import FIRST_PART_PRODUCER_ID, BatchHeader, ControlValue, Epoch, Offset
+from raft.types import FIRST_PART_PRODUCER_ID, BatchHeader, ControlValue, Epoch, LoggedVoters, Offset
 
 HEADER: Final = struct.Struct(">qiibIhiqqqhii")
 LENGTH_END: Final = 12
@@ -90,7 +91,8 @@ def read_header(buffer: bytes, position: int = 0) -> BatchHeader:
     """Return the header of the whole batch that begins at `position`.
 
     The checksum is not checked; see `check_crc`. Data records are not read, except those of a write of this project,
-    for the content checksum; of a control batch the types are read, and the value if its type is one of this project.
+    for the content checksum; of a control batch the types are read, voters and kraft.version, and
+    the value if its type is one of this project.
 
     Args:
         buffer: the batch, perhaps with other bytes before and behind it.
@@ -124,13 +126,14 @@ def read_header(buffer: bytes, position: int = 0) -> BatchHeader:
         )
     control_types: tuple[int, ...] = ()
     control_value: ControlValue | None = None
+    logged_voters: LoggedVoters | None = None
     if attributes & CONTROL:
         section = decompress(
             attributes & COMPRESSION_MASK,
             buffer[position + HEADER.size : position + size],
             max_bytes=MAX_CONTROL_BYTES,
         )
-        control_types, control_value = _read_control(section, record_count, last_offset_delta)
+        control_types, control_value, logged_voters = _read_control(section, record_count, last_offset_delta)
     content_checksum: int | None = None
     # Compressed records are not read: their writer decides how much comes out of them, and writes of this project are
     # not compressed.
@@ -159,13 +162,14 @@ def read_header(buffer: bytes, position: int = 0) -> BatchHeader:
         is_transactional=bool(attributes & TRANSACTIONAL),
         control_types=control_types,
         control_value=control_value,
+        logged_voters=logged_voters,
         content_checksum=content_checksum,
     )
 
 
 def _read_control(
     section: bytes, record_count: int, last_offset_delta: int
-) -> tuple[tuple[int, ...], ControlValue | None]:
+) -> tuple[tuple[int, ...], ControlValue | None, LoggedVoters | None]:
     records = read_control_section(section, record_count=record_count, last_offset_delta=last_offset_delta)
     types = tuple(read_control_type(record) for record in records)
     values = [read_control_value(kind, record.value or b"") for kind, record in zip(types, records, strict=True)]
@@ -173,7 +177,7 @@ def _read_control(
         raise DecodeError(
             f"control records of types {types} in one batch: WRITE_COMMIT and others have their own batch"
         )
-    return types, values[0]
+    return types, values[0], read_logged_voters(types, records)
 
 
 def attributes_of(payload: bytes) -> int:

@@ -19,12 +19,13 @@ Result = TypeVar("Result")
 class Worker(Protocol):
     """Runs functions outside the scheduler."""
 
-    def run(self, work: Callable[[], Result], done: Callable[[Callable[[], Result]], None]) -> None:
+    def run(self, work: Callable[[], Result], done: Callable[[Callable[[], Result], float], None]) -> None:
         """Run a function outside the scheduler.
 
         Args:
             work: the function.
-            done: called on the scheduler with a function that returns the result of `work`, or raises its error.
+            done: called on the scheduler with a function that returns the result of `work`, or raises its error, and
+                with the processor time that it has used, in seconds.
         """
         ...
 
@@ -40,6 +41,7 @@ class _Request:
     check: Callable[[], Any]
     admitted: Callable[[Any], None]
     failed: Callable[[Exception], None]
+    charge: Callable[[float], None]
 
 
 @dataclass(slots=True, eq=False)
@@ -58,6 +60,11 @@ class _Admission:
         """Return the result of the check; None if the request was dropped. Runs on any thread."""
         request = self.request
         return None if request is None else request.check()
+
+    def charge(self, used_s: float) -> None:
+        """Count what the worker has used, unless the request was dropped."""
+        if self.request is not None:
+            self.request.charge(used_s)
 
     def finish(self, checked: Callable[[], Any]) -> None:
         """Call `admitted` or `failed`, unless the request was dropped.
@@ -100,6 +107,7 @@ class Admissions:
         admitted: Callable[[Result], None],
         *,
         failed: Callable[[Exception], None],
+        charge: Callable[[float], None],
         is_quick: bool,
     ) -> Callable[[], None]:
         """Check a request: at once, if the check is quick and no request of the same origin waits.
@@ -109,12 +117,13 @@ class Admissions:
             check: checks the request and returns the result; run by the worker if it is not quick.
             admitted: called with the result, on the scheduler.
             failed: called with the error if `check` or `admitted` raises one, on the scheduler.
+            charge: called with the processor time that the worker has used for the check, in seconds.
             is_quick: whether the scheduler may wait for the check.
 
         Returns:
             A function that drops the request if it was not admitted yet.
         """
-        admission = _Admission(_Request(check, admitted, failed), is_quick)
+        admission = _Admission(_Request(check, admitted, failed, charge), is_quick)
         waiting = self._waiting.get(origin)
         if waiting is not None:
             waiting.append(admission)
@@ -133,7 +142,8 @@ class Admissions:
     def _begin(self, origin: object, admission: _Admission) -> None:
         self._worker.run(admission.check, partial(self._end, origin, admission))
 
-    def _end(self, origin: object, admission: _Admission, checked: Callable[[], Any]) -> None:
+    def _end(self, origin: object, admission: _Admission, checked: Callable[[], Any], used_s: float) -> None:
+        admission.charge(used_s)
         admission.finish(checked)
         self._check_next(origin)
 

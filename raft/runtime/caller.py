@@ -9,7 +9,9 @@ from raft.config import ClientListener
 from raft.security.sasl_session import SaslSession, SaslState
 from raft.types import Endpoint
 
-ANONYMOUS = "User:ANONYMOUS"
+_USER = "User:"
+
+ANONYMOUS = f"{_USER}ANONYMOUS"
 """The principal of a connection without authentication, as Kafka names it."""
 
 
@@ -23,7 +25,8 @@ class Caller:
         address: the IP address of the host; an IPv4 address is never in its IPv6 form.
         principal: its name, as far as it is proved.
         sasl: how it proves its name; None on a listener without SASL.
-        read_round: that of the last response to a replica's fetch on this connection (see `raft.core.read_index`).
+        is_admitted: whether its TLS handshake is complete, and its certificate accepted if it has to have one. Until
+            then it may send nothing.
     """
 
     listener: Endpoint
@@ -31,17 +34,27 @@ class Caller:
     address: str
     principal: str = ANONYMOUS
     sasl: SaslSession | None = None
-    read_round: int = 0
+    is_admitted: bool = True
 
     @property
     def is_authenticated(self) -> bool:
         """Whether it may send other requests than those of SASL."""
-        return self.sasl is None or self.sasl.state is SaslState.COMPLETE
+        return self.is_admitted and (self.sasl is None or self.sasl.state is SaslState.COMPLETE)
 
     @property
     def is_refused(self) -> bool:
         """Whether it has not proved its name: the connection ends after a delay."""
         return self.sasl is not None and self.sasl.state is SaslState.FAILED
+
+    @property
+    def owner(self) -> str:
+        """Whose share of the node's time its requests take: its principal, or its address if it has no name."""
+        return self.address if self.principal == ANONYMOUS else self.principal
+
+    @property
+    def user(self) -> str:
+        """The name in its principal: whose client quotas it has."""
+        return self.principal.removeprefix(_USER)
 
     def __str__(self) -> str:
         return self.address

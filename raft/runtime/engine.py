@@ -27,6 +27,7 @@ from raft.core.effects import (
     FlushLog,
     Halt,
     InstallSnapshot,
+    RepairLog,
     ReportFault,
     RoleChanged,
     RollLog,
@@ -37,18 +38,30 @@ from raft.core.effects import (
     StoreSnapshotPiece,
     TruncateLog,
 )
-from raft.core.events import Event, LogFlushed, RequestAbandoned, SnapshotChecked, Started, TimePassed
-from raft.errors import NodeHaltedError
+from raft.core.events import (
+    DamageReported,
+    DiskWaiting,
+    Event,
+    LogFlushed,
+    RepairEnded,
+    RequestAbandoned,
+    SnapshotChecked,
+    Started,
+    TimePassed,
+)
+from raft.errors import DiskFullError, NodeHaltedError
 from raft.records.control import leader_change_batch, leaders_control_batch
 from raft.records.header import read_header
 from raft.records.split import split_batches
 from raft.runtime.advice import explain
+from raft.runtime.damage_log import DamageLog
 from raft.runtime.disk import Disk, DiskListener
 from raft.runtime.fault_log import FaultLog
 from raft.runtime.meter import NO_METER, Meter
 from raft.runtime.network import Network
 from raft.runtime.scheduler import Scheduler, Timer
-from raft.types import Batch
+from raft.storage.damage import DamageReport
+from raft.types import Batch, Offset
 
 _logger = logging.getLogger(__name__)
 
@@ -57,6 +70,7 @@ _LogEffect = (
     AppendBatches
     | AppendLeaderChange
     | TruncateLog
+    | RepairLog
     | StoreSnapshotPiece
     | CheckSnapshot
     | InstallSnapshot
@@ -106,10 +120,24 @@ class Engine:
         self._timer: Timer | None = None
         self._timer_due_ms = 0
         self._faults = FaultLog(_logger, scheduler.now_ms)
+        self._damage_log = DamageLog(scheduler.now_ms)
+
+    @property
+    def damage(self) -> DamageReport:
+        """What is damaged of the log, and what was repaired."""
+        return self._damage_log.newest
 
     def start(self) -> None:
         """Start the disk, and submit the first event."""
-        self._disk.start(DiskListener(flushed=self._flushed, rolled=self._snapshot_producers, failed=self._failed))
+        self._disk.start(
+            DiskListener(
+                flushed=self._flushed,
+                rolled=self._snapshot_producers,
+                room=self._on_room,
+                damaged=self._on_damage,
+                failed=self._failed,
+            )
+        )
         self.submit(Started())
 
     def stop(self) -> None:
@@ -124,7 +152,7 @@ class Engine:
         self._events.append(event)
         if not self._is_scheduled:
             self._is_scheduled = True
-            self._scheduler.soon(self._advance)
+            self._scheduler.soon(self.advance)
 
     def expect_response(self, on_response: OnResponse) -> int:
         """Return the id of a request that will be submitted; `on_response` is called with its response."""
@@ -138,7 +166,8 @@ class Engine:
         if self._waiting.pop(request_id, None) is not None:
             self.submit(RequestAbandoned(request_id=request_id))
 
-    def _advance(self) -> None:
+    def advance(self) -> None:
+        """Handle the events that were submitted, now and not soon."""
         self._is_scheduled = False
         while not self._is_storing and not self._is_ended:
             if self._effects:
@@ -219,6 +248,8 @@ class Engine:
                 self._append_leader_change(effect)
             case TruncateLog():
                 self._disk.truncate(effect.end_offset)
+            case RepairLog():
+                self._disk.repair(effect, lambda is_repaired: self.submit(RepairEnded(is_repaired=is_repaired)))
             case StoreSnapshotPiece():
                 self._disk.store_snapshot_piece(effect)
             case CheckSnapshot(snapshot=snapshot):
@@ -278,10 +309,21 @@ class Engine:
 
     def _stored(self, _: None) -> None:
         self._is_storing = False
-        self._advance()
+        self.advance()
 
     def _flushed(self, flush: FlushLog) -> None:
         self.submit(LogFlushed(number=flush.number, end_offset=flush.end_offset))
+
+    def _on_room(self, error: DiskFullError | None, written_end: Offset) -> None:
+        self.submit(DiskWaiting(written_end=None if error is None else written_end))
+        if error is None:
+            _logger.warning("node %s: the disk has room for what has waited", self.core.node_id)
+        else:
+            self._faults.report("node %s: %s; this is repeated until there is room", self.core.node_id, error)
+
+    def _on_damage(self, report: DamageReport) -> None:
+        self._damage_log.report(report)
+        self.submit(DamageReported(ranges=tuple(part.range for part in report.parts)))
 
     def _failed(self, error: BaseException) -> None:
         _logger.error("node %s stops: %s", self.core.node_id, error)

@@ -1,9 +1,14 @@
-"""Log lines about faults, rate limited: a misconfigured client or node may cause the same fault with each request."""
+"""Log lines about faults, rate limited: a misconfigured client or node may cause the same fault with each request.
+
+Their texts may have names that a client has chosen, such as the subject of a certificate. So they are one line each.
+"""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+
+from raft.printable import printable
 
 _QUIET_MS = 10_000
 _MAX_REMEMBERED = 100
@@ -28,15 +33,16 @@ class FaultLog:
         self._left_out = 0
         self._full_until_ms = 0
 
-    def report(self, message: str, *details: object, latest: str = "") -> None:
+    def report(self, message: str, *details: object, latest: str = "", error: Exception | None = None) -> None:
         """Log one fault.
 
         Args:
             message: the text, in the form of a logger's. Faults are the same if text and details are equal.
             details: the arguments of the text.
             latest: values that may differ for the same fault, such as an address. It ends the line.
+            error: its traceback follows the line; None for none.
         """
-        text = message % details
+        text, latest = printable(message % details), printable(latest)
         now_ms = self._now_ms()
         logged_ms, suppressed = self._last_logged.get(text, (-_QUIET_MS, 0))
         if now_ms - logged_ms < _QUIET_MS:
@@ -50,7 +56,7 @@ class FaultLog:
             self._logger.log(self._level, "suppressed other faults: count=%s", self._left_out)
             self._left_out = 0
         again = f" (suppressed {suppressed} repetitions)" if suppressed else ""
-        self._logger.log(self._level, "%s%s%s", text, f"; {latest}" if latest else "", again)
+        self._logger.log(self._level, "%s%s%s", text, f"; {latest}" if latest else "", again, exc_info=error)
 
     def _has_room(self, now_ms: int) -> bool:
         if len(self._last_logged) >= _MAX_REMEMBERED:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Generic, TypeVar
 
 from raft.core.effects import ReadRange
+from raft.errors import CorruptBatchError
 from raft.runtime.job_queue import JobQueue
 from raft.storage.log import Log
-from raft.types import OffsetAndEpoch
+from raft.types import Offset, OffsetAndEpoch
 
 Result = TypeVar("Result")
 
@@ -25,8 +27,9 @@ class PiecewiseRead(Generic[Result]):
         read: the range of the records.
         parse: called with all records and the log on the worker of the disk; with empty bytes if a snapshot has
             replaced the records, and has none of them.
-        done: called on the scheduler with the result of `parse`.
+        done: called on the scheduler with the result of `parse`; with the error if the first record is damaged.
         piece_bytes: size of a piece.
+        readable_end: called with damage that the read has met; returns where it begins, None if the read begins in it.
     """
 
     def __init__(
@@ -35,9 +38,10 @@ class PiecewiseRead(Generic[Result]):
         jobs: JobQueue,
         read: ReadRange,
         parse: Callable[[bytes, Log], Result],
-        done: Callable[[Result], None],
+        done: Callable[[Result | CorruptBatchError], None],
         *,
         piece_bytes: int = PIECE_BYTES,
+        readable_end: Callable[[CorruptBatchError, ReadRange], Offset | None] = lambda _error, _read: None,
     ) -> None:
         self._log = log
         self._jobs = jobs
@@ -45,6 +49,7 @@ class PiecewiseRead(Generic[Result]):
         self._done = done
         self._read = read
         self._piece_bytes = piece_bytes
+        self._readable_end = readable_end
         self._found: list[bytes] = []
         self._start: OffsetAndEpoch | None = None
         self._pieces: Iterator[bytes] = iter(())
@@ -53,8 +58,19 @@ class PiecewiseRead(Generic[Result]):
         """Queue the job that reads the next piece."""
         self._jobs.put_later(self._read_piece, self._on_piece)
 
-    def _read_piece(self) -> tuple[Result] | None:
-        """Read a piece; return the result of `parse` after the last piece, None before."""
+    def _read_piece(self) -> tuple[Result | CorruptBatchError] | None:
+        """Read a piece; return the result after the last piece, None before."""
+        try:
+            return self._try_piece()
+        except CorruptBatchError as error:
+            end_offset = self._readable_end(error, self._read)
+            if end_offset is None:
+                return (error,)
+            # What lies before the damage is read again.
+            self._read, self._start = replace(self._read, end_offset=end_offset), None
+            return None
+
+    def _try_piece(self) -> tuple[Result] | None:
         if self._start != self._log.start:
             # This is the first piece, or a snapshot has replaced the start of the log since.
             self._start, self._found, self._pieces = self._log.start, [], self._begin()
@@ -70,7 +86,7 @@ class PiecewiseRead(Generic[Result]):
             read.start_offset, max_bytes=read.max_bytes, end_offset=read.end_offset, piece_bytes=self._piece_bytes
         )
 
-    def _on_piece(self, found: tuple[Result] | None) -> None:
+    def _on_piece(self, found: tuple[Result | CorruptBatchError] | None) -> None:
         if found is None:
             self.read_next()
         else:

@@ -26,6 +26,10 @@ class Respond(Protocol):
         """Call `forget` if the caller disconnects before the response. It replaces the callback of an earlier call."""
         ...
 
+    def charge(self, used_s: float) -> None:
+        """Count processor time that another thread has used for the request, in seconds (SHARE-6)."""
+        ...
+
     def mark_as_from_peer(self) -> None:
         """Mark the connection as that of a voter: a request in a voter's name was accepted on it."""
         ...

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import logging
-
 from raft.runtime.disk import Disk
-from raft.runtime.fault_log import FaultLog
 from raft.runtime.scheduler import Scheduler
 from raft.storage.directory import ReplicaDirectory
 from raft.storage.scrub import ScrubProgress
-
-_logger = logging.getLogger(__name__)
 
 PIECE_BYTES = 64 << 10
 """Most bytes that the thread of the disk reads before it does other work."""
@@ -35,7 +30,6 @@ class Scrubber:
         self._scheduler = scheduler
         self._piece_ms = 1000 * PIECE_BYTES // bytes_per_second if bytes_per_second else 0
         self._interval_ms = interval_ms
-        self._faults = FaultLog(_logger, scheduler.now_ms, level=logging.ERROR)
         self._pass_begun_ms = 0
         self._is_stopped = not bytes_per_second
 
@@ -57,13 +51,6 @@ class Scrubber:
             return
         now_ms = self._scheduler.now_ms()
         next_ms = now_ms + self._piece_ms
-        for damage in progress.damage:
-            if damage not in self.progress.damage:
-                self._faults.report(
-                    "the log is damaged, although it was flushed: %s; stop this node and move its log away, and it "
-                    "copies the log from the leader; see 'kraft check'",
-                    damage,
-                )
         if progress.passes > self.progress.passes:
             next_ms = max(next_ms, self._pass_begun_ms + self._interval_ms)
             self._pass_begun_ms = next_ms

@@ -20,10 +20,12 @@ from raft.config import NodeConfig
 from raft.core import RaftCore
 from raft.core.events import Event, LogCutRequested, SnapshotDue, SnapshotMade
 from raft.epoch_cache import EpochCache
+from raft.errors import CorruptBatchError
 from raft.runtime.disk import Disk
 from raft.runtime.fault_log import FaultLog
 from raft.runtime.scheduler import Scheduler
 from raft.runtime.space_keeper import SpaceKeeper
+from raft.storage.damage_search import check_segments
 from raft.storage.directory import ReplicaDirectory
 from raft.types import CleanupPolicy, Epoch, Offset, OffsetAndEpoch
 
@@ -78,12 +80,14 @@ class _Snapshot:
         size_bytes: of its file.
         log_bytes: size of the log behind it.
         log_time_ms: log time at its end; -1 for none.
+        is_damaged: whether its file is damaged.
     """
 
     end: OffsetAndEpoch
     size_bytes: int
     log_bytes: int
     log_time_ms: int
+    is_damaged: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,13 +166,13 @@ class SnapshotKeeper:
             return
         self._look_later()
         self._cut(look)
-        if self._is_making:
+        if self._is_making or self._disk.waits_for_room:
             return
         if look.order is not None:
             if self._is_stable(look.order.end.offset):
                 self._is_making = True
                 order = replace(look.order, is_urgent=self._core.is_disk_full)
-                self._maker.make(order, lambda problem: self._on_made(order.end, problem))
+                self._maker.make(order, lambda problem: self._on_made(order, problem))
         elif self._is_due(look):
             self._submit(SnapshotDue())
 
@@ -189,13 +193,16 @@ class SnapshotKeeper:
         kept_bytes = look.snapshots[-1].size_bytes if look.snapshots and self._retention.keeps_records else 0
         return look.new_bytes >= self._retention.min_cleanable_dirty_ratio * (look.new_bytes + kept_bytes)
 
-    def _on_made(self, snapshot: OffsetAndEpoch, problem: str | None) -> None:
+    def _on_made(self, order: SnapshotOrder, problem: str | None) -> None:
+        snapshot = order.end
         self._last_made_ms = self._scheduler.now_ms()
         if self._is_stopped:
             return
         if problem is not None:
             self._is_making = False
             self._faults.report("no snapshot at %s was made: %s", snapshot, problem)
+            # A damaged batch may be the reason. The disk notes where it is, so that it is repaired (LOG-29).
+            self._disk.search_in_pieces(lambda log: check_segments(log, order.segments), lambda _found: None)
             return
         self._disk.look(
             lambda directory: directory.finish_snapshot(snapshot),
@@ -208,18 +215,29 @@ class SnapshotKeeper:
         _logger.info("node %s made a snapshot of %s bytes at %s", self._core.node_id, size_bytes, snapshot)
         self._submit(SnapshotMade(snapshot=snapshot))
 
+    def _lost_end(self, look: _Look) -> Offset:
+        """Return the end of what this node can never read again, so that its log should begin behind (LOG-31)."""
+        is_start_damaged = any(each.is_damaged and each.end.offset == look.start_offset for each in look.snapshots)
+        start_offset = Offset(look.start_offset + 1) if is_start_damaged else Offset(0)
+        return max(start_offset, self._core.damage.sourceless_end)
+
     def _cut(self, look: _Look) -> None:
         """Let the log begin at the end of the first snapshot with which it is as small and as new as wanted."""
         wall_ms, retention = self._scheduler.wall_clock_ms(), self._retention
         target: _Snapshot | None = None
         snapshot_bytes = sum(snapshot.size_bytes for snapshot in look.snapshots)
         size_bytes = look.log_bytes + snapshot_bytes
+        lost_end = self._lost_end(look)
         for snapshot in look.snapshots:
             if snapshot.end.offset > look.start_offset:
+                if snapshot.is_damaged:
+                    continue
                 is_large = 0 <= retention.retention_bytes < size_bytes or self._space.is_low
                 is_old = 0 <= snapshot.log_time_ms < wall_ms - retention.retention_ms and retention.retention_ms >= 0
-                if not (is_large or is_old):
+                is_lost = look.start_offset < lost_end <= snapshot.end.offset
+                if not (is_large or is_old or is_lost):
                     break
+                lost_end = look.start_offset if is_lost else lost_end
                 target, size_bytes = snapshot, snapshot.log_bytes + snapshot_bytes
             snapshot_bytes -= snapshot.size_bytes
         if target is not None:
@@ -229,6 +247,7 @@ class SnapshotKeeper:
 def _look_at(directory: ReplicaDirectory, retention: Retention) -> _Look:
     """Look at a directory; runs as a job of the disk."""
     log, folder = directory.log, directory.snapshots
+    directory.remove_needless_damaged_snapshots()
     # A snapshot of Kafka may end within a segment. The log is never cut there.
     whole = [snapshot for snapshot in folder.whole() if snapshot.offset in log.segment_bases]
     newest = whole[-1] if whole else None
@@ -238,7 +257,8 @@ def _look_at(directory: ReplicaDirectory, retention: Retention) -> _Look:
                 end=snapshot,
                 size_bytes=folder.size_bytes(snapshot),
                 log_bytes=log.size_bytes(snapshot.offset),
-                log_time_ms=folder.log_time_ms(snapshot),
+                log_time_ms=_log_time_ms(directory, snapshot),
+                is_damaged=bool(directory.damage.of_file(folder.path_of(snapshot))),
             )
             for snapshot in whole
         ],
@@ -247,6 +267,15 @@ def _look_at(directory: ReplicaDirectory, retention: Retention) -> _Look:
         new_bytes=log.size_bytes(Offset(0) if newest is None else newest.offset),
         order=_order(directory, newest, keeps_records=retention.keeps_records),
     )
+
+
+def _log_time_ms(directory: ReplicaDirectory, snapshot: OffsetAndEpoch) -> int:
+    """Return the log time at the end of a snapshot; -1 if that is damaged."""
+    try:
+        return directory.snapshots.log_time_ms(snapshot)
+    except CorruptBatchError as error:
+        directory.note_damaged_snapshot(snapshot, error)
+        return -1
 
 
 def _order(directory: ReplicaDirectory, newest: OffsetAndEpoch | None, *, keeps_records: bool) -> SnapshotOrder | None:

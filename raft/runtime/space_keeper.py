@@ -1,4 +1,7 @@
-"""Measures the free space of the disk, so that the node stops to append records before the disk is full (LOG-24)."""
+"""Measures the free space of the disk, so that the node stops to append records before the disk is full (LOG-24).
+
+If another program has taken the reserve too, jobs of the disk wait, and are tried again with each measurement (LOG-27).
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from raft.core import RaftCore
 from raft.core.events import DiskMeasured, Event
 from raft.runtime.disk import Disk
 from raft.runtime.scheduler import Scheduler
+from raft.storage.directory import ReplicaDirectory
 
 _logger = logging.getLogger(__name__)
 
@@ -63,7 +67,7 @@ class SpaceKeeper:
         if not self._is_stopped:
             appended_bytes = self._core.appended_bytes
             self._disk.look(
-                lambda directory: directory.free_bytes(),
+                _measure_low if self.is_low else _measure,
                 lambda free_bytes: self._on_measured(free_bytes, appended_bytes),
             )
 
@@ -71,6 +75,7 @@ class SpaceKeeper:
         if self._is_stopped:
             return
         self.free_bytes = free_bytes
+        self._disk.retry()
         self._scheduler.at(self._scheduler.now_ms() + self._pause_ms(free_bytes), self._measure)
         self._submit(DiskMeasured(room_bytes=free_bytes - self._reserve_bytes, appended_bytes=appended_bytes))
         self._report(is_full=free_bytes <= self._reserve_bytes)
@@ -97,3 +102,12 @@ class SpaceKeeper:
             _logger.warning(
                 "node %s: the disk has %s bytes free: records are appended again", self._core.node_id, self.free_bytes
             )
+
+
+def _measure(directory: ReplicaDirectory) -> int:
+    return directory.free_bytes()
+
+
+def _measure_low(directory: ReplicaDirectory) -> int:
+    directory.keep_spare()
+    return directory.free_bytes()

@@ -2,7 +2,10 @@
 
 The file is JSON. For each user and mechanism it has Kafka's text form of a credential:
 
-    {"users": {"spark": {"SCRAM-SHA-512": "salt=...,stored_key=...,server_key=...,iterations=8192"}}}
+    {"pepper": "...", "users": {"spark": {"SCRAM-SHA-512": "salt=...,stored_key=...,server_key=...,iterations=8192"}}}
+
+The pepper is random, as base64. The salts of users that do not exist are derived from it. It is in the file because all
+nodes must invent the same salt, before and after a restart: otherwise a client could see which salts are invented.
 
 Source: RFC 5802; Kafka's ScramCredential and ScramCredentialUtils.
 """
@@ -15,7 +18,7 @@ import json
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from scramp import ScramException, ScramMechanism
@@ -28,6 +31,7 @@ LEAST_ITERATIONS = 4096
 MOST_ITERATIONS = 1_000_000
 
 SALT_BYTES = 16
+PEPPER_BYTES = 32
 _LEAST_SALT_BYTES = 12
 _KEY_BYTES = {"SCRAM-SHA-256": 32, "SCRAM-SHA-512": 64}
 _TEXT = re.compile(
@@ -112,9 +116,16 @@ class ScramCredential:
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """The credentials of all users, by user name and mechanism."""
+    """The credentials of all users.
+
+    Fields:
+        by_user: by user name and mechanism.
+        pepper: random bytes, see the module; None in a file of an older version, and in one that no command has
+            written.
+    """
 
     by_user: Mapping[str, Mapping[str, ScramCredential]] = field(default_factory=lambda: MappingProxyType({}))
+    pepper: bytes | None = field(default=None, repr=False)
 
     @classmethod
     def parse(cls, text: str) -> Credentials:
@@ -125,11 +136,15 @@ class Credentials:
         """
         expected = 'expected {"users": {"<name>": {"<mechanism>": "<credential>"}}}, as `kraft credentials` writes it'
         try:
-            users = json.loads(text)["users"]
+            content = json.loads(text)
+            users = content["users"]
+            pepper = None if "pepper" not in content else b64decode(content["pepper"], validate=True)
             listed = [(name, dict(mechanisms)) for name, mechanisms in users.items()]
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise ConfigError(f"the file of credentials is malformed: {expected}") from error
-        return cls({name: _mechanisms_of(name, mechanisms) for name, mechanisms in listed})
+        if pepper is not None and len(pepper) < PEPPER_BYTES:
+            raise ConfigError(f"the pepper in the file of credentials has {len(pepper)} bytes: expected {PEPPER_BYTES}")
+        return cls({name: _mechanisms_of(name, mechanisms) for name, mechanisms in listed}, pepper)
 
     def to_text(self) -> str:
         """Return the text of a file with these credentials."""
@@ -137,15 +152,25 @@ class Credentials:
             name: {mechanism: credential.to_text() for mechanism, credential in sorted(mechanisms.items())}
             for name, mechanisms in sorted(self.by_user.items())
         }
-        return json.dumps({"users": users}, indent=2) + "\n"
+        pepper = {} if self.pepper is None else {"pepper": b64encode(self.pepper).decode()}
+        return json.dumps(pepper | {"users": users}, indent=2) + "\n"
+
+    def with_pepper(self, pepper: bytes) -> Credentials:
+        """Return these credentials with a pepper, unless they have one.
+
+        Args:
+            pepper: `PEPPER_BYTES` random bytes.
+        """
+        return self if self.pepper is not None else replace(self, pepper=pepper)
 
     def with_user(self, name: str, mechanism: str, credential: ScramCredential) -> Credentials:
         """Return these credentials with that of a user added, or replaced."""
-        return Credentials({**self.by_user, name: {**self.by_user.get(name, {}), mechanism: credential}})
+        return replace(self, by_user={**self.by_user, name: {**self.by_user.get(name, {}), mechanism: credential}})
 
     def without_user(self, name: str) -> Credentials:
         """Return these credentials without those of a user."""
-        return Credentials({other: mechanisms for other, mechanisms in self.by_user.items() if other != name})
+        others = {other: mechanisms for other, mechanisms in self.by_user.items() if other != name}
+        return replace(self, by_user=others)
 
     def find(self, name: str, mechanism: str, *, pepper: bytes) -> ScramCredential:
         """Return the credential of a user.
@@ -153,14 +178,14 @@ class Credentials:
         Args:
             name: of the user.
             mechanism: of SCRAM.
-            pepper: random bytes of the node.
+            pepper: random bytes of the node, for credentials without a pepper.
 
         Returns:
             For an unknown user a credential that no password has. It is always the same one, with the salt's length
             and the iterations of a known user, so that no client can find out which users exist.
         """
         # It is made for a known user too, which takes the same time then.
-        invented = self._invent(name, mechanism, pepper)
+        invented = self._invent(name, mechanism, pepper if self.pepper is None else self.pepper)
         return self.by_user.get(name, {}).get(mechanism, invented)
 
     def _invent(self, name: str, mechanism: str, pepper: bytes) -> ScramCredential:

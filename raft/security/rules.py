@@ -92,14 +92,14 @@ class Rules:
         """Return whether a principal may do an operation other than PEER."""
         if caller in self.super_users or self._lists(caller, operation):
             return True
-        if operation is not Operation.DESCRIBE:
+        if operation not in (Operation.DESCRIBE, Operation.READ):
             return False
+        # A node gets all records anyway, and reads those that are damaged on its disk like a client (LOG-31).
+        if self._is_node(caller):
+            return True
         # Who may read or append has to find the topic and the leader first, and so has a node.
-        return (
-            self._lists(caller, Operation.READ)
-            or self._lists(caller, Operation.APPEND)
-            or not self.observers.isdisjoint((caller, EVERYONE))
-            or any(caller in principals for principals in self.voters.values())
+        return operation is Operation.DESCRIBE and (
+            self._lists(caller, Operation.READ) or self._lists(caller, Operation.APPEND)
         )
 
     def allow_peer(self, caller: str, node_id: NodeId, *, is_voter: bool) -> bool:
@@ -113,6 +113,11 @@ class Rules:
         if is_voter:
             return caller in self.voters.get(node_id, self.super_users)
         return caller in self.super_users or not self.observers.isdisjoint((caller, EVERYONE))
+
+    def _is_node(self, caller: str) -> bool:
+        return not self.observers.isdisjoint((caller, EVERYONE)) or any(
+            caller in principals for principals in self.voters.values()
+        )
 
     def _lists(self, caller: str, operation: Operation) -> bool:
         return not self.allowed.get(operation, frozenset()).isdisjoint((caller, EVERYONE))

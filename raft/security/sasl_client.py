@@ -70,7 +70,10 @@ class ScramAuthenticator:
             raise AuthenticationError(f"received more messages of {self.mechanism} than it has")
         try:
             message = step(challenge.decode())
-        except (ScramException, UnicodeDecodeError) as error:
+        except AuthenticationError:
+            raise
+        except Exception as error:
+            # Not only those of the library: a proof of the node that was not checked to its end proves nothing.
             raise AuthenticationError(
                 f"received a wrong message of {self.mechanism}: the node may not know this user's password"
             ) from error

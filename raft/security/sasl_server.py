@@ -17,6 +17,11 @@ from raft.security.credentials import Credentials, ScramCredential
 _LONGEST_NAME = 255
 
 
+def invalid_credentials(mechanism: str) -> str:
+    """Return what a client is told whose proof is wrong."""
+    return f"Authentication failed during authentication due to invalid credentials with SASL mechanism {mechanism}"
+
+
 class Verifier(Protocol):
     """Checks one proof of a client.
 
@@ -95,10 +100,7 @@ class ScramVerifier:
             return step(token.decode()).encode()
         except (ScramException, UnicodeDecodeError) as error:
             # The reason is not sent, because it may say which users exist.
-            raise AuthenticationError(
-                f"Authentication failed during authentication due to invalid credentials with SASL mechanism "
-                f"{self._mechanism}"
-            ) from error
+            raise AuthenticationError(invalid_credentials(self._mechanism)) from error
 
     def _credential(self, name: str) -> tuple[bytes, bytes, bytes, int]:
         if len(name) > _LONGEST_NAME:
@@ -123,16 +125,16 @@ class Verifiers:
 
     Args:
         mechanisms: that clients may choose.
-        passwords: for PLAIN, by the names of users.
+        passwords: returns those for PLAIN, by the names of users, as they are now.
         credentials: returns the credentials for SCRAM, as they are now.
-        pepper: random bytes of the node.
+        pepper: random bytes of the node, for a file of credentials without a pepper.
     """
 
     def __init__(
         self,
         mechanisms: tuple[str, ...],
         *,
-        passwords: Mapping[str, str],
+        passwords: Callable[[], Mapping[str, str]],
         credentials: Callable[[], Credentials],
         pepper: bytes,
     ) -> None:
@@ -150,7 +152,7 @@ class Verifiers:
         """
         assert mechanism in self.mechanisms, "the caller refuses others"
         if mechanism == "PLAIN":
-            return PlainVerifier(self._passwords)
+            return PlainVerifier(self._passwords())
         credentials = self._credentials()
         return ScramVerifier(
             mechanism, lambda name: credentials.find(name, mechanism, pepper=self._pepper), nonce=nonce

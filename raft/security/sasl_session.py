@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 
 from raft.errors import AuthenticationError
-from raft.security.sasl_server import Verifier, Verifiers
+from raft.security.sasl_server import Verifier, Verifiers, invalid_credentials
 
 MAX_REQUESTS = 16
 """How many requests a client may send before it has proved its name. SCRAM needs four."""
@@ -130,6 +130,12 @@ class SaslSession:
         except AuthenticationError:
             self.state = SaslState.FAILED
             raise
+        except Exception as error:
+            # A proof that was not checked to its end proves nothing, whatever the reason is.
+            self.state = SaslState.FAILED
+            refusal = AuthenticationError(invalid_credentials(self.mechanism))
+            refusal.add_note(f"unexpected {type(error).__name__}")  # For the log; the client is not told.
+            raise refusal from error
         if verifier.user is None:
             return SaslStep(token=response)
         if self.user not in (None, verifier.user):

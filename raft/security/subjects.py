@@ -44,9 +44,10 @@ def subject_of(certificate: bytes) -> str:
     """
     try:
         subject = x509.load_der_x509_certificate(certificate).subject
-    except ValueError as error:
+        return ",".join("+".join(map(_attribute, part)) for part in reversed(subject.rdns))
+    except Exception as error:
+        # The library raises errors of several types: ValueError, TypeError for a common name of bits, InvalidVersion.
         raise AuthenticationError("the certificate of the client is malformed") from error
-    return ",".join("+".join(map(_attribute, part)) for part in reversed(subject.rdns))
 
 
 def _attribute(attribute: x509.NameAttribute[str | bytes]) -> str:

@@ -7,7 +7,8 @@ the limits of a node count it too.
 from __future__ import annotations
 
 import ssl
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
 
 from raft.errors import AuthenticationError, DecodeError
 
@@ -22,7 +23,7 @@ class TlsChannel:
     """One side of a connection with TLS.
 
     Args:
-        context: of this side.
+        context: of this side, or a function that returns it: it is called when the first bytes are received.
         host: the name or the address that was connected to, for the side of a client; None for that of a node.
 
     Attributes:
@@ -30,16 +31,27 @@ class TlsChannel:
         is_ended: whether the other side has ended the connection in order. No data follows.
     """
 
-    def __init__(self, context: ssl.SSLContext, *, host: str | None = None) -> None:
+    def __init__(self, context: ssl.SSLContext | Callable[[], ssl.SSLContext], *, host: str | None = None) -> None:
         self._incoming = ssl.MemoryBIO()
         self._outgoing = ssl.MemoryBIO()
         self._encrypted: list[bytes] = []
-        self._tls = context.wrap_bio(self._incoming, self._outgoing, server_side=host is None, server_hostname=host)
+        self._context = context
+        self._host = host
         self._other = "client" if host is None else "node"
         self.is_open = False
         self.is_ended = False
         if host is not None:
+            # ValueError for an impossible host name: there is no node that could prove it.
+            _ = self._tls
             self._shake_hands()
+
+    @cached_property
+    def _tls(self) -> ssl.SSLObject:
+        """The TLS of this connection. A node makes it when the turn of the client comes, because it takes time."""
+        context = self._context if isinstance(self._context, ssl.SSLContext) else self._context()
+        return context.wrap_bio(
+            self._incoming, self._outgoing, server_side=self._host is None, server_hostname=self._host
+        )
 
     def receive(self, data: bytes) -> bytes:
         """Receive encrypted bytes; return the plain ones.
@@ -134,6 +146,9 @@ class TlsChannel:
             ) from error
         except ssl.SSLError as error:
             raise AuthenticationError(f"the TLS handshake with the {self._other} failed: {_words(error)}") from error
+        except Exception as error:
+            # Who the other side is was not checked to the end, whatever the reason is.
+            raise AuthenticationError(f"the TLS handshake with the {self._other} failed: {error!r}") from error
         self.is_open = True
         return True
 

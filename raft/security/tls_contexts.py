@@ -20,6 +20,7 @@ from raft.config.security import TlsSettings
 from raft.errors import ConfigError
 from raft.security.file_versions import FileVersions
 from raft.security.references import Locate, resolve
+from raft.security.renewal import Renewal
 
 _VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 _CLIENT_AUTH = {
@@ -40,6 +41,7 @@ class TlsContexts:
     Attributes:
         present: the context for new connections.
         expires_at: when the first certificate of this side expires; None if it has none.
+        renewal: makes the context anew.
 
     Raises:
         ConfigError: a file cannot be read, or has no key or certificates.
@@ -51,10 +53,32 @@ class TlsContexts:
         self._locate = locate
         self._keystore = self._path("ssl.keystore.location", settings.keystore)
         self._truststore = self._path("ssl.truststore.location", settings.truststore)
-        self._files = FileVersions(filter(None, (self._keystore, self._truststore)))
-        self._is_outdated = False
+        # The password of a new key may come later than the key, and from a file that is not watched.
+        versions = FileVersions(filter(None, (self._keystore, self._truststore)))
+        self.renewal = Renewal(versions, self._renew, "certificates")
         self.present = self._make()
         self.expires_at = self._expiry()
+
+    def of_connection(self) -> ssl.SSLContext:
+        """Return the context of one new connection, for the side of a node.
+
+        OpenSSL keeps the sessions of TLS 1.2 with the context, for two hours, and resumes them without a look at the
+        certificate of the client; Python cannot switch that off. So each connection has a context of its own, which
+        holds no certificates, and passes on to the present one when the handshake begins. It takes a tenth of the time
+        of a handshake. With TLS 1.3 only there are no sessions, because the node sends no tickets.
+        """
+        present = self.present
+        if present.minimum_version is ssl.TLSVersion.TLSv1_3:
+            return present
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        _restrict(context, present.minimum_version, present.maximum_version)
+        context.verify_mode = present.verify_mode
+
+        def pass_on(tls: ssl.SSLObject, _server_name: str | None, _context: ssl.SSLContext) -> None:
+            tls.context = present
+
+        context.sni_callback = pass_on
+        return context
 
     def renew(self, report: Callable[[str], None]) -> bool:
         """Make the context anew if a file has changed since it was made; return whether it did.
@@ -62,17 +86,10 @@ class TlsContexts:
         Args:
             report: gets the reason why the new files cannot be used.
         """
-        if not self._files.have_changed() and not self._is_outdated:
-            return False
-        # The password of a new key may come later than the key, and from a file that is not watched.
-        self._is_outdated = True
-        try:
-            self.present, self.expires_at = self._make(), self._expiry()
-        except ConfigError as error:
-            report(f"{error}; the certificates that were read before stay in use")
-            return False
-        self._is_outdated = False
-        return True
+        return self.renewal.look(report)
+
+    def _renew(self) -> None:
+        self.present, self.expires_at = self._make(), self._expiry()
 
     def _path(self, key: str, location: str | None) -> Path | None:
         if location is None:
@@ -87,17 +104,11 @@ class TlsContexts:
     def _make(self) -> ssl.SSLContext:
         is_client = self._client_auth is None
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT if is_client else ssl.PROTOCOL_TLS_SERVER)
-        context.minimum_version = _VERSIONS[self._settings.versions[0]]
-        context.maximum_version = _VERSIONS[self._settings.versions[-1]]
+        _restrict(context, _VERSIONS[self._settings.versions[0]], _VERSIONS[self._settings.versions[-1]])
         if self._client_auth is None:
             context.check_hostname = self._settings.verifies_host
         else:
             context.verify_mode = _CLIENT_AUTH[self._client_auth]
-            # Sessions would be resumed with the certificates of before, and no client of Kafka needs that. The cache of
-            # TLS 1.2, which Python cannot switch off, ends with this context, when a file changes.
-            context.num_tickets = 0
-            context.options |= ssl.OP_NO_TICKET
-        context.options |= ssl.OP_NO_RENEGOTIATION
         if self._keystore is not None:
             self._load_keystore(context, self._keystore)
         if is_client or self._client_auth is not ClientAuth.NONE:
@@ -138,6 +149,16 @@ class TlsContexts:
         password: Secret | None = self._settings.key_password
         # Without a password OpenSSL would ask on the terminal. No key has an empty one.
         return "" if password is None else resolve(password.text, self._locate)
+
+
+def _restrict(context: ssl.SSLContext, lowest: ssl.TLSVersion, highest: ssl.TLSVersion) -> None:
+    """Set the versions of a context, and forbid renegotiation and, for a node, sessions that could be resumed."""
+    context.minimum_version, context.maximum_version = lowest, highest
+    context.options |= ssl.OP_NO_RENEGOTIATION
+    if context.protocol is ssl.PROTOCOL_TLS_SERVER:
+        # Sessions would be resumed with the certificates of before, and no client of Kafka needs that.
+        context.num_tickets = 0
+        context.options |= ssl.OP_NO_TICKET
 
 
 def _refusal(keystore: Path, error: Exception) -> ConfigError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from raft.errors import DecodeError
 from raft.records.control import read_control_records
@@ -12,7 +12,7 @@ from raft.records.split import walk_batches
 from raft.snapshots.offset_index import SnapshotIndex
 from raft.snapshots.state_batches import NO_STATE, read_state
 from raft.transactions import SnapshotSummary
-from raft.types import Batch, BatchHeader, ControlType, Offset, OffsetAndEpoch
+from raft.types import Batch, BatchHeader, ControlType, LoggedVoters, Offset, OffsetAndEpoch
 
 _FOOTER = (ControlType.SNAPSHOT_FOOTER,)
 
@@ -44,6 +44,7 @@ class SnapshotScan:
         self._unread = bytearray()
         self._position = 0
         self._log_time_ms: int | None = None
+        self._logged_voters: LoggedVoters | None = None
         self._state_count = NO_STATE
         self._state: list[BatchHeader] = []
         self._records: _Records | None = None
@@ -84,7 +85,8 @@ class SnapshotScan:
         """
         if self._log_time_ms is None or self._records is None:
             raise DecodeError(f"snapshot of {self._position + len(self._unread)} bytes without a footer")
-        return read_state(self._end, self._log_time_ms, self._state, shows_records=self._records.have_own_offsets)
+        state = read_state(self._end, self._log_time_ms, self._state, shows_records=self._records.have_own_offsets)
+        return replace(state, logged_voters=self._logged_voters)
 
     def finish(self) -> SnapshotContents:
         """Return what the snapshot holds, after its last byte.
@@ -100,6 +102,7 @@ class SnapshotScan:
         header = batch.header
         if self._log_time_ms is None:
             self._log_time_ms, self._state_count = _log_time_ms(batch), header.base_sequence
+            self._logged_voters = header.logged_voters  # Kafka writes them into the batch of the header.
             return
         if self._has_footer:
             raise DecodeError(f"a batch at offset {header.base_offset} follows the footer of a snapshot")

@@ -3,8 +3,8 @@
 The base sequence of the header's batch is the number of batches of state that follow it; -1 in a snapshot of Kafka.
 
 The fields of a batch header hold the state. Epochs and written batches are control batches of types that Kafka's nodes
-skip, because they exit at a batch without records. An open transaction is an empty batch: those are refused in a quorum
-with Kafka's nodes (`raft.records.strict`).
+skip, because they exit at a batch without records. Open transactions and ended writes are empty batches: those are
+refused in a quorum with Kafka's nodes (`raft.records.strict`). Older nodes of this project skip the ended writes.
 
     an epoch          LEADER_CHANGE without a leader; base offset: its first offset; leader epoch: its number
     a written batch   SNAPSHOT_HEADER; base offset, producer id, producer epoch, base sequence: its own; last offset
@@ -12,6 +12,8 @@ with Kafka's nodes (`raft.records.strict`).
                       parts; timestamps: log time when it was appended
     an open           base offset: its first offset; last offset delta: up to its last one so far; producer id and
     transaction       epoch; the transactional bit. It was ended behind the snapshot.
+    ended writes      base offset: the first offset of multipart writes that overlap each other and an open transaction;
+                      last offset delta: up to the last marker; the transactional bit, and no producer id
 
 A commit of a multipart write whose markers lie behind the snapshot is a WRITE_COMMIT control batch with these parts.
 
@@ -21,7 +23,8 @@ recognised by its key and its number of records.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from raft.codec import encode
 from raft.errors import DecodeError
@@ -32,6 +35,7 @@ from raft.records.control_messages import SnapshotFooterRecord, SnapshotHeaderRe
 from raft.records.record import Record
 from raft.transactions import (
     CommitImage,
+    EndedWrite,
     OpenTransaction,
     ProducerStateImage,
     SnapshotSummary,
@@ -70,6 +74,7 @@ def state_batches(state: SnapshotSummary) -> list[bytes]:
         batches += [_written_batch(producer_id, written, writers.first_log_time_ms, epoch) for written in history]
     batches += [_open_transaction_batch(transaction, epoch) for transaction in transactions.transactions]
     batches += [_commit_batch(commit, epoch) for commit in transactions.commits]
+    batches += [_ended_write_batch(write, epoch) for write in transactions.ended_writes]
     batches += [_transactional_id_batch(producer, epoch) for producer in transactions.producers]
     header = build_batch(
         [_header_record(writers.log_time_ms)], epoch=epoch, base_sequence=len(batches), is_control=True
@@ -101,8 +106,11 @@ def read_state(
     epochs: list[EpochStart] = []
     histories: dict[int, History] = {}
     transactions = TransactionTable()
+    ended_writes: list[EndedWrite] = []
     for header in headers:
-        if header.is_transactional or header.control_value is not None:
+        if header.is_transactional and header.producer_id is None:
+            ended_writes.append(_ended_write(header, end, ended_writes))
+        elif header.is_transactional or header.control_value is not None:
             transactions.appended(header)
         elif header.producer_id is not None:
             written = _written(header, end.offset)
@@ -120,7 +128,7 @@ def read_state(
                 first_log_time_ms=NO_LOG_TIME_MS if log_time_ms == NO_LOG_TIME_MS else _FIRST_LOG_TIME_MS,
                 histories=histories,
             ),
-            transactions=transactions.image(),
+            transactions=replace(transactions.image(), ended_writes=tuple(ended_writes)),
         ),
         shows_records=shows_records,
     )
@@ -196,6 +204,25 @@ def _commit_batch(commit: CommitImage, epoch: Epoch) -> bytes:
         control_value=WriteCommit(parts=parts),
     )
     return leaders_control_batch(header, timestamp_ms=NO_LOG_TIME_MS)
+
+
+def _ended_write_batch(write: EndedWrite, epoch: Epoch) -> bytes:
+    return build_empty_batch(
+        base_offset=write.first_offset,
+        last_offset_delta=write.end_offset - 1 - write.first_offset,
+        epoch=epoch,
+        is_transactional=True,
+    )
+
+
+def _ended_write(header: BatchHeader, end: OffsetAndEpoch, before: Sequence[EndedWrite]) -> EndedWrite:
+    first = before[-1].end_offset if before else 0
+    if not first <= header.base_offset < header.end_offset <= end.offset:
+        raise DecodeError(
+            f"an ended write from offset {header.base_offset} to {header.end_offset}, behind one that ends at {first}, "
+            f"in a snapshot that ends at {end}"
+        )
+    return EndedWrite(first_offset=header.base_offset, end_offset=header.end_offset)
 
 
 def _transactional_id_batch(producer: TransactionalProducer, epoch: Epoch) -> bytes:

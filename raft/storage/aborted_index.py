@@ -21,8 +21,9 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Container, Iterator, Sequence
 
-from raft.errors import DecodeError
+from raft.errors import DecodeError, DiskFullError
 from raft.storage.files import File, Files
+from raft.storage.grown_file import made_equal
 from raft.transactions import AbortedTransaction
 from raft.types import Offset
 
@@ -87,16 +88,19 @@ class AbortedIndex:
         return len(self._last_offsets)
 
     def note(self, aborted: Sequence[AbortedTransaction]) -> None:
-        """Add the transactions whose markers were written, in order."""
+        """Add the transactions whose markers were written, in order.
+
+        Raises:
+            DiskFullError: the disk has no room. Nothing is added, and the call may be repeated: a snapshot that is made
+                from the files must not lack one of them.
+        """
+        if self._is_attached and aborted:
+            self._write(b"".join(map(_to_bytes, aborted)))
         for each in aborted:
             self._producer_ids.append(each.producer_id)
             self._first_offsets.append(each.first_offset)
             self._last_offsets.append(each.last_offset)
             self._stable_offsets.append(each.last_stable_offset)
-        if self._is_attached and aborted:
-            if self._file is None:
-                self._file = self._files.create(self._name)
-            self._file.append(b"".join(map(_to_bytes, aborted)))
 
     def overlapping(
         self, start_offset: Offset, end_offset: Offset, producer_ids: Container[int] | None = None
@@ -127,16 +131,12 @@ class AbortedIndex:
         """Write the entries to the file; later ones are added to it. Does nothing if that was done."""
         if self._is_attached:
             return
-        self._is_attached = True
         content = self.to_bytes()
-        if not content:
-            self._files.remove(self._name)
-            return
-        if not self._files.exists(self._name) or self._files.read(self._name) != content:
-            self._file = self._files.create(self._name)
-            self._file.append(content)
+        if content:
+            self._file = made_equal(self._files, self._name, content)
         else:
-            self._file = self._files.open(self._name)
+            self._files.remove(self._name)
+        self._is_attached = True
 
     def truncate(self, end_offset: Offset) -> None:
         """Remove the transactions whose marker lies at `end_offset` or behind it."""
@@ -164,6 +164,16 @@ class AbortedIndex:
         """Close and remove the file."""
         self.close()
         self._files.remove(self._name)
+
+    def _write(self, entries: bytes) -> None:
+        if self._file is None:
+            self._file = self._files.create(self._name)
+        size_bytes = self._file.size_bytes
+        try:
+            self._file.append(entries)
+        except DiskFullError:
+            self._file.truncate(size_bytes)
+            raise
 
     def _entry(self, at: int) -> AbortedTransaction:
         return AbortedTransaction(

@@ -13,18 +13,21 @@ from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
+from raft.epoch_cache import EpochCache
 from raft.errors import CorruptBatchError, DecodeError
 from raft.records.header import HEADER
 from raft.records.split import walk_headers
 from raft.records.stored_header import StoredHeader, read_stored_header
 from raft.storage.batch_search import BatchSearch, FoundBatch
 from raft.storage.segment_indexes import INDEX_INTERVAL_BYTES
+from raft.storage.span_check import SpanCheck
 from raft.storage.spans import PLACE_BYTES, place_at, skip_to, take_until
 from raft.transactions import AbortedTransaction
 from raft.types import BatchHeader, Offset
 
 _WALK_BYTES = 1 << 20
-_LOCATE_BYTES = 2 * INDEX_INTERVAL_BYTES
+LOCATE_BYTES = 2 * INDEX_INTERVAL_BYTES
+"""How much is read at once to find a batch behind an indexed one."""
 
 
 class AbortedLookup(Protocol):
@@ -135,11 +138,42 @@ class BatchFile(ABC):
         known = min(self.indexes.position_up_to(limit), self.indexes.position_before(end_offset))
         return range(start, self._end_within(max(start, known), limit, end_offset))
 
+    def pieces(self, span: range, *, piece_bytes: int, epochs: EpochCache) -> Iterator[bytes]:
+        """Yield the bytes of batches in pieces, each after a check of the batches that end in it (LOG-30).
+
+        Args:
+            span: see `span`.
+            piece_bytes: most bytes of a piece, which may end within a batch.
+            epochs: the epoch cache of the log.
+
+        Raises:
+            CorruptBatchError: while iterating; a batch is damaged. Names file and byte.
+        """
+        check = self.span_check(span.start, epochs)
+        for position in span[::piece_bytes]:
+            piece = self.read_at(position, min(piece_bytes, span.stop - position))
+            try:
+                check.feed(piece)
+                if position + piece_bytes >= span.stop:
+                    check.finish()
+            except DecodeError as error:
+                raise self._damage(span.start + check.checked_bytes, error) from error
+            yield piece
+
+    @abstractmethod
+    def span_check(self, position: int, epochs: EpochCache) -> SpanCheck:
+        """Return the check of batches from `position` on.
+
+        Args:
+            position: of a batch.
+            epochs: the epoch cache of the log.
+        """
+
     def locate(self, offset: Offset) -> int:
         """Return the position of the batch that holds `offset`; the size of the segment if no batch does."""
         position = self.indexes.position_before(offset)
         while position < self.size_bytes:
-            window = self.read_at(position, _LOCATE_BYTES)
+            window = self.read_at(position, LOCATE_BYTES)
             with self._damage_named(position):
                 skipped = skip_to(window, offset)
                 if skipped + PLACE_BYTES <= len(window):
@@ -155,12 +189,24 @@ class BatchFile(ABC):
         return self.read_at(position, self._batch_bytes_at(position))
 
     def header_of(self, offset: Offset) -> StoredHeader:
-        """Return the header of the batch that holds `offset`, which is in this segment.
+        """Return the header of the batch that holds `offset`, which is in this segment, after a check of the batch.
 
         Raises:
             CorruptBatchError: the file is damaged; names file and byte.
         """
-        return self.header_at(self.locate(offset))
+        return read_stored_header(self.checked_batch_at(self.locate(offset)))
+
+    def checked_batch_at(self, position: int) -> bytes:
+        """Return the batch that begins at `position`, after a check of its checksum and its offsets.
+
+        Raises:
+            CorruptBatchError: it is damaged; names file and byte.
+        """
+        check, batch = self.span_check(position, EpochCache()), self.batch_at(position)
+        with self._damage_named(position):
+            check.feed(batch)
+            check.finish()
+        return batch
 
     def header_at(self, position: int) -> StoredHeader:
         """Return the header of the batch that begins at `position`.
@@ -174,16 +220,20 @@ class BatchFile(ABC):
     def stored_headers(self, offset: Offset) -> Iterator[StoredHeader]:
         """Yield the headers of the batches from the one that holds `offset` on, without reading the rest of them.
 
+        Their offsets are checked, but nothing that only the checksum covers.
+
         Raises:
             CorruptBatchError: while iterating; the file is damaged.
         """
         position = self.locate(offset)
+        check = self.span_check(position, EpochCache())
         while position < self.size_bytes:
-            window = self.read_at(position, _LOCATE_BYTES)
+            window = self.read_at(position, LOCATE_BYTES)
             at = 0
             while at == 0 or at + HEADER.size <= len(window):
                 with self._damage_named(position + at):
                     header = read_stored_header(window, at)
+                    check.check_place(header.base_offset, header.end_offset - 1, header.epoch)
                 yield header
                 at += header.size_bytes
             position += at
@@ -223,7 +273,7 @@ class BatchFile(ABC):
     def _end_within(self, position: int, limit: int, end_offset: Offset) -> int:
         """Return the end of the last batch from `position` on that lies within both bounds; `position` if none does."""
         while position + PLACE_BYTES <= limit:
-            window = self.read_at(position, min(_LOCATE_BYTES, limit - position))
+            window = self.read_at(position, min(LOCATE_BYTES, limit - position))
             if len(window) < PLACE_BYTES:
                 break  # The file became shorter.
             with self._damage_named(position):
@@ -253,4 +303,6 @@ class BatchFile(ABC):
             raise self._damage(position, error) from error
 
     def _damage(self, position: int, error: DecodeError) -> CorruptBatchError:
-        return CorruptBatchError(f"{self.path} is damaged at byte {position}: {error}")
+        return CorruptBatchError(
+            f"{self.path} is damaged at byte {position}: {error}", path=self.path, position=position
+        )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from raft.epoch_cache import EpochCache
 from raft.snapshots import SnapshotIndex
 from raft.storage.aborted_index import ABORTED_SUFFIX, AbortedIndex
 from raft.storage.batch_file import BatchFile
 from raft.storage.files import Files
+from raft.storage.span_check import SpanCheck
 from raft.types import Offset, OffsetAndEpoch
 
 
@@ -90,6 +92,10 @@ class CompactedRecords(BatchFile):
     def size_bytes(self) -> int:
         """The end of the last record."""
         return self._index.end_position
+
+    def span_check(self, _position: int, _epochs: EpochCache) -> SpanCheck:
+        """See `BatchFile.span_check`. The offsets only rise, and a batch may have records of several epochs."""
+        return SpanCheck(has_gaps=True)
 
     def read_at(self, position: int, size_bytes: int) -> bytes:
         """Return `size_bytes` bytes from `position` on; fewer only at the end of the records."""

@@ -3,7 +3,7 @@
     <log dir>/.lock
               meta.properties
               <topic>-<partition>/partition.metadata
-                                  quorum-state
+                                  quorum-state quorum-state.spare
                                   recovery-point-offset-checkpoint
                                   replication-offset-checkpoint
                                   leader-epoch-checkpoint
@@ -17,17 +17,24 @@ Source: rule STATE-17; Kafka KafkaRaftManager.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Self
 
+from raft.errors import CorruptBatchError, DiskFullError
 from raft.storage.compacted_records import CompactedRecords
+from raft.storage.damage import KnownDamage
+from raft.storage.damage_search import damaged_snapshot, note_damage
 from raft.storage.directory_opening import OpenedDirectory, ReplicaIdentity, open_files
 from raft.storage.files import Files
 from raft.storage.log_config import LogConfig
+from raft.storage.repair import repair_batches
 from raft.storage.scrub import Scrub, ScrubProgress
 from raft.transactions import AbortedTransaction, ProducerState, ProducerStateImage, SnapshotSummary
-from raft.types import Batch, ElectionState, Offset, OffsetAndEpoch, Uuid
+from raft.types import Batch, ElectionState, NodeId, Offset, OffsetAndEpoch, Uuid
+
+_logger = logging.getLogger(__name__)
 
 
 class ReplicaDirectory:
@@ -37,6 +44,8 @@ class ReplicaDirectory:
         log: the log.
         snapshots: the snapshots.
         election_state: the state on the disk: as it was when the directory was opened, or as it was stored last.
+        has_election_state: whether the directory had one when it was opened.
+        damage: what is damaged of its log, as far as it is known.
     """
 
     def __init__(self, files: Files, opened: OpenedDirectory) -> None:
@@ -51,8 +60,11 @@ class ReplicaDirectory:
         self._producer_snapshots = opened.producer_snapshots
         self._serves_snapshot = opened.serves_snapshot
         self.log = opened.log
-        self._scrub = Scrub(opened.log, opened.snapshots)
+        self.damage = KnownDamage()
+        self._scrub = Scrub(opened.log, opened.snapshots, self.damage)
         self.election_state = opened.election_state_file.read()
+        self.has_election_state = opened.election_state_file.exists
+        self._are_checkpoints_late = False
 
     @classmethod
     def open(
@@ -119,6 +131,10 @@ class ReplicaDirectory:
         self._election_state_file.write(state, kraft_version=kraft_version)
         self.election_state = state
 
+    def keep_spare(self) -> None:
+        """See `ElectionStateFile.keep_spare`."""
+        self._election_state_file.keep_spare()
+
     def keep_in_page_cache(self, is_kept: bool) -> None:
         """See `Files.keep_in_page_cache`."""
         self._files.keep_in_page_cache(is_kept)
@@ -141,12 +157,20 @@ class ReplicaDirectory:
         It may run on the thread that flushes, but not while the log is truncated or closed.
 
         Returns:
-            Whether all flushed records are committed; if not, another call is due soon.
+            Whether all flushed records are committed, and the checkpoints say so; if not, another call is due soon. A
+            disk without room delays the checkpoints only: a start reads more of the log then (LOG-27).
         """
         durable_offset = self.log.durable_end_offset
-        self._recovery_point.advance(durable_offset)
-        self._high_watermark.advance(self._committed_offset)
-        self.log.list_trusted()
+        try:
+            self._recovery_point.advance(durable_offset)
+            self._high_watermark.advance(self._committed_offset)
+            self.log.list_trusted()
+        except DiskFullError as error:
+            if not self._are_checkpoints_late:
+                _logger.warning("%s; the checkpoints are written when there is room", error)
+            self._are_checkpoints_late = True
+            return False
+        self._are_checkpoints_late = False
         return self._committed_offset >= durable_offset
 
     def append(self, batches: Sequence[Batch], aborted: Sequence[AbortedTransaction] = ()) -> bool:
@@ -162,12 +186,16 @@ class ReplicaDirectory:
         """Truncate the log; see `Log.truncate`. Producer snapshots of the removed offsets are removed before."""
         self._producer_snapshots.remove_after(end_offset)
         self.log.truncate(end_offset)
+        self.damage.truncate(end_offset)
 
     def write_producer_snapshot(self, image: ProducerStateImage) -> None:
         """Store the writers and transactions, and return when they are on the disk.
 
         Args:
             image: the tables at an end of the log that is reached now, or when the ordered appends are done.
+
+        Raises:
+            DiskFullError: the disk has no room; the call may be repeated.
         """
         self._producer_snapshots.write(image, last_segment=self.log.segment_bases[-1])
 
@@ -191,6 +219,7 @@ class ReplicaDirectory:
         self.snapshots.finish_install(snapshot)
         self.snapshots.remove_before(snapshot.offset)
         self.log.compacted = self._compacted_of(snapshot)
+        self.damage.clear()
 
     def roll(self, image: ProducerStateImage) -> None:
         """Begin a new segment, so that a snapshot can end there; return when that is on the disk.
@@ -221,6 +250,32 @@ class ReplicaDirectory:
         """Remove the log before the end of a whole snapshot, and older snapshots; return when that is on the disk."""
         self.log.cut(start, self._compacted_of(start))
         self.snapshots.remove_before(start.offset)
+        self.damage.cut(start.offset)
+
+    def note_damage(self, error: CorruptBatchError) -> None:
+        """See `raft.storage.damage_search.note_damage`."""
+        note_damage(self.log, self.damage, error)
+
+    def note_damaged_snapshot(self, snapshot: OffsetAndEpoch, error: CorruptBatchError) -> None:
+        """Note that a whole snapshot is damaged."""
+        size_bytes = self.snapshots.size_bytes(snapshot)
+        self.damage.add(damaged_snapshot(self.snapshots.path_of(snapshot), snapshot.offset, size_bytes, error))
+
+    def remove_needless_damaged_snapshots(self) -> None:
+        """Remove damaged snapshots whose records the log still has; return when that is on the disk.
+
+        A new one is made of the log, and of the snapshot before. The one at the start of the log stays (LOG-15).
+        """
+        for snapshot in self.snapshots.whole():
+            parts = self.damage.of_file(self.snapshots.path_of(snapshot))
+            if parts and snapshot.offset > self.log.start_offset:
+                _logger.warning("%s is damaged, and removed: the log has its records", parts[0].path)
+                self.snapshots.remove(snapshot)
+                self.damage.discard(parts)
+
+    def repair(self, batches: Sequence[Batch], source: NodeId) -> bool:
+        """See `repair_batches`."""
+        return repair_batches(self.log, self.damage, batches, source)
 
     def _compacted_of(self, snapshot: OffsetAndEpoch) -> CompactedRecords | None:
         return self.snapshots.compacted(snapshot) if self._serves_snapshot else None
@@ -243,5 +298,7 @@ class ReplicaDirectory:
                 self._committed_offset = max(self._committed_offset, producers.end_offset)
                 self._producer_snapshots.write(producers, last_segment=last_segment)
             self._high_watermark.advance(self._committed_offset)
+        except DiskFullError as error:
+            _logger.warning("%s; the next start reads more of the log", error)
         finally:
             self._lock.release()

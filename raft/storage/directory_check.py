@@ -19,6 +19,10 @@ from raft.storage.recovery_point import RECOVERY_POINT_NAME, RecoveryPoint
 from raft.storage.segment import LOG_SUFFIX
 from raft.storage.trusted_segments import TRUSTED_SEGMENTS_NAME, TrustedSegments
 
+_NO_ELECTION_STATE = (
+    "missing, although the log has records: unless it is the only one, a voter does not start, because it could vote "
+    "twice in one epoch"
+)
 _PARTITION_FOLDER = re.compile(r"(.+)-([0-9]+)")
 
 
@@ -47,6 +51,8 @@ class DirectoryCheck:
         yield from self._readable(META_PROPERTIES_NAME, partial(read_meta_properties, self._files))
         for folder, topic, partition in self._partitions():
             name = join(folder, ELECTION_STATE_NAME)
+            if not self._files.exists(name) and self._has_records(folder):
+                yield Finding(name=name, state=State.LOST, detail=_NO_ELECTION_STATE)
             yield from self._readable(name, ElectionStateFile(self._files, name).read)
             name = join(folder, HIGH_WATERMARK_NAME)
             high_watermark = partial(HighWatermarkCheckpoint, self._files, name, topic=topic, partition=partition)
@@ -107,6 +113,17 @@ class DirectoryCheck:
         """Return folder, topic and number of each partition."""
         matches = map(_PARTITION_FOLDER.fullmatch, self._files.names_in(""))
         return [(match[0], match[1], int(match[2])) for match in matches if match]
+
+    def _has_records(self, folder: str) -> bool:
+        """Whether a log has records, or has had some before a snapshot."""
+        bases = segment_bases(self._files, folder)
+        if not bases or bases[-1] > 0:
+            return bool(bases)
+        file = self._files.open(join(folder, f"{bases[0]:020d}{LOG_SUFFIX}"))
+        try:
+            return file.size_bytes > 0
+        finally:
+            file.close()
 
     def _readable(self, name: str, read: Callable[[], object]) -> Iterator[Finding]:
         if self._files.exists(name):

@@ -25,7 +25,7 @@ from raft.storage.recovery_point import RECOVERY_POINT_NAME, RecoveryPoint
 from raft.storage.restore_mark import check_no_restore
 from raft.storage.snapshots import MAKING_SUFFIX, PART_SUFFIX, SnapshotFolder
 from raft.transactions import ProducerState, ProducerStateImage, SnapshotSummary
-from raft.types import LOG_BEGIN, BatchHeader, NodeId, Offset, OffsetAndEpoch, Uuid
+from raft.types import LOG_BEGIN, BatchHeader, LoggedVoters, NodeId, Offset, OffsetAndEpoch, Uuid
 
 _PARTITION_FOLDER = re.compile(r".+-[0-9]+")
 
@@ -118,6 +118,7 @@ class _Opening:
         )
         self._snapshots = SnapshotFolder(files, folder)
         self._producer_snapshots = ProducerSnapshots(files, folder)
+        self._was_voter = False
 
     def run(self, lock: DirectoryLock, entropy: bytes, producers: ProducerState | None) -> OpenedDirectory:
         files, identity, folder = self._files, self._identity, self._folder
@@ -130,6 +131,7 @@ class _Opening:
         election_state_file = ElectionStateFile(files, join(folder, ELECTION_STATE_NAME), voters=identity.voters)
         # This is read before the log, which may take long: a node that must not vote exits at once.
         election_state_file.read()
+        self._was_voter = election_state_file.names_voter(identity.node_id)
         self._finish_install()
         return OpenedDirectory(
             lock=lock,
@@ -155,6 +157,8 @@ class _Opening:
     def _open_log(self, producers: ProducerState | None) -> Log:
         start = log_start(self._files, self._folder, self._snapshots.whole())
         summary = self._snapshots.summary(start) if start != LOG_BEGIN else None
+        if summary is not None:
+            self._check_voters(summary.logged_voters, f"in the snapshot at {summary.end}")
         log = self._read_log(summary, producers)
         self._producer_snapshots.remove_after(log.end_offset)
         if log.end_offset < self._high_watermark.offset:
@@ -207,11 +211,35 @@ class _Opening:
             if producers is not None:
                 producers.appended(header)
 
-        return Replay(restore=restore, on_batch=add)
+        def check_voters(header: BatchHeader) -> None:
+            self._check_voters(header.logged_voters, f"at offset {header.base_offset}")
+
+        # The log of an observer may name other voters, in segments that it has listed as trusted.
+        reads_all = self._is_voter and not self._was_voter
+        return Replay(restore=restore, on_batch=add, on_control=check_voters, reads_all=reads_all)
+
+    @property
+    def _is_voter(self) -> bool:
+        return self._identity.node_id in self._identity.voters
+
+    def _check_voters(self, logged: LoggedVoters | None, where: str) -> None:
+        """Refuse to start a voter with a log that names other voters than its configuration (CONTROL-10).
+
+        Raises:
+            ConfigError: says which voters both name.
+        """
+        difference = logged.difference(self._identity.voters) if logged and self._is_voter else None
+        if difference is not None:
+            raise ConfigError(
+                f"{self._files.path_of(self._folder)}: {difference}, {where}. A voter counts majorities by its "
+                "configuration: set controller.quorum.voters of all voters to those of the log, or give this node "
+                "an empty directory"
+            )
 
     def _restart(self, log: Log, snapshot: OffsetAndEpoch, producers: ProducerState | None) -> None:
         """Let a log that ends before a snapshot begin there."""
         summary = self._snapshots.summary(snapshot)
+        self._check_voters(summary.logged_voters, f"in the snapshot at {summary.end}")
         self._producer_snapshots.remove_all()
         log.restart_at(summary, self._snapshots.compacted(snapshot) if self._config.serves_snapshot else None)
         self._snapshots.remove_before(snapshot.offset)

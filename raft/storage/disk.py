@@ -150,6 +150,15 @@ class _DiskFile:
                 self._size_bytes += written
                 view = view[written:]
 
+    def overwrite(self, position: int, data: bytes) -> None:
+        assert position + len(data) <= self._size_bytes, f"{self._path} ends at byte {self._size_bytes}"
+        with _refusals("write", self._path):
+            view = memoryview(data)
+            while view:
+                written = os.pwrite(self._descriptor, view, position)
+                position += written
+                view = view[written:]
+
     def read(self, position: int, size_bytes: int) -> bytes:
         with _refusals("read", self._path):
             data = os.pread(self._descriptor, size_bytes, position)

@@ -6,7 +6,10 @@
 -1 stands for no leader and for no vote. A node without its vote could vote twice in one epoch, so a node exits if it
 cannot read the file; only a directory without the file is new (STATE-7, STATE-8).
 
-Source: rules STATE-1 to STATE-8; Kafka FileQuorumStateStore, QuorumStateData.json.
+A node that cannot store its vote takes no part in elections, and handles no events until it can. So the file
+`quorum-state.spare` keeps room for one more state: it is removed when there is no other room, and made again later.
+
+Source: rules STATE-1 to STATE-8, LOG-27; Kafka FileQuorumStateStore, QuorumStateData.json.
 """
 
 from __future__ import annotations
@@ -15,13 +18,17 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from raft.errors import StorageError
+from raft.errors import DiskFullError, StorageError
 from raft.storage.atomic_file import replace_file
-from raft.storage.files import Files
+from raft.storage.files import Files, folder_of
 from raft.types import ZERO_UUID, ElectionState, Epoch, NodeId, ReplicaKey, Uuid
 from raft.uuids import parse_uuid
 
 ELECTION_STATE_NAME = "quorum-state"
+
+SPARE_SUFFIX = ".spare"
+_SPARE_BYTES = 4096
+"""The block of a file system, which is more than an election state takes."""
 
 _KNOWN_VERSIONS = (0, 1)
 _NO_NODE = -1
@@ -40,7 +47,13 @@ class ElectionStateFile:
     def __init__(self, files: Files, name: str, *, voters: Sequence[NodeId] = ()) -> None:
         self._files = files
         self._name = name
+        self._spare_name = name + SPARE_SUFFIX
         self._voters = tuple(voters)
+
+    @property
+    def exists(self) -> bool:
+        """Whether the file is there: a new directory has none, and neither has one that lost it."""
+        return self._files.exists(self._name)
 
     def read(self) -> ElectionState:
         """Return the state on the disk; epoch 0 without leader and vote if there is no file.
@@ -48,7 +61,7 @@ class ElectionStateFile:
         Raises:
             StorageError: the file is empty, malformed, or of an unknown version.
         """
-        if not self._files.exists(self._name):
+        if not self.exists:
             return ElectionState(epoch=Epoch(0))
         data = self._read_object()
         version = data.get("data_version")
@@ -62,6 +75,13 @@ class ElectionStateFile:
             voted_key=None if voted_id == _NO_NODE else ReplicaKey(NodeId(voted_id), self._directory_id(data)),
         )
 
+    def names_voter(self, node_id: NodeId) -> bool:
+        """Whether the file has a node among its voters, as a voter has stored it that counted itself as one of them."""
+        if not self.exists:
+            return False
+        voters = self._read_object().get("currentVoters")
+        return isinstance(voters, list) and {"voterId": node_id} in voters
+
     def write(self, state: ElectionState, *, kraft_version: int = 0) -> None:
         """Replace the state, and return when the new one is on the disk; a crash before leaves the old one (STATE-4).
 
@@ -70,6 +90,7 @@ class ElectionStateFile:
             kraft_version: finalized kraft.version, 0 or 1; it decides the version of the file (STATE-1).
 
         Raises:
+            DiskFullError: the disk has no room, and there was no spare file; the call may be repeated.
             StorageError: the disk returned an error.
         """
         assert kraft_version in _KNOWN_VERSIONS, f"kraft.version {kraft_version}"
@@ -85,7 +106,31 @@ class ElectionStateFile:
         else:
             directory_id = (voted_key and voted_key.directory_id) or ZERO_UUID
             data = {**election, "votedDirectoryId": directory_id, "data_version": 1}
-        replace_file(self._files, self._name, json.dumps(data, separators=(",", ":")).encode())
+        content = json.dumps(data, separators=(",", ":")).encode()
+        try:
+            replace_file(self._files, self._name, content)
+        except DiskFullError:
+            if not self._files.exists(self._spare_name):
+                raise
+            self._files.remove(self._spare_name)
+            # Some file systems free the room of a file only when its name is gone from the disk.
+            self._files.sync_directory(folder_of(self._name))
+            replace_file(self._files, self._name, content)
+
+    def keep_spare(self) -> None:
+        """Keep room on the disk for one election state in a spare file, if there is room for that now (LOG-27)."""
+        name = self._spare_name
+        if self._files.exists(name):
+            return
+        try:
+            file = self._files.create(name)
+            try:
+                file.append(bytes(_SPARE_BYTES))
+                file.flush()
+            finally:
+                file.close()
+        except DiskFullError:
+            self._files.remove(name)
 
     def _read_object(self) -> dict[str, Any]:
         content = self._files.read(self._name)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from raft.errors import StorageError
+from raft.errors import DiskFullError, StorageError
 from raft.storage.checkpoint_file import parse_number, read_checkpoint, write_checkpoint
 from raft.storage.files import Files
 from raft.types import Epoch, EpochStart, Offset
@@ -43,12 +43,22 @@ def read_epochs(files: Files, name: str) -> tuple[EpochStart, ...]:
     return tuple(epochs)
 
 
-def mend_epochs(files: Files, name: str, epochs: tuple[EpochStart, ...]) -> None:
-    """Write the file again if it cannot be read, or does not have the epochs of the batches of the log."""
+def mend_epochs(files: Files, name: str, epochs: tuple[EpochStart, ...]) -> bool:
+    """Write the file again if it cannot be read, or does not have the epochs of the batches of the log.
+
+    Returns:
+        Whether it has them; False if the disk had no room.
+    """
     try:
         is_right = read_epochs(files, name) == epochs
     except StorageError as error:
         _logger.warning("%s; the file is written again from the batches of the log", error)
         is_right = False
-    if not is_right:
+    if is_right:
+        return True
+    try:
         write_epochs(files, name, epochs)
+    except DiskFullError as error:
+        _logger.warning("%s; the epochs are written when there is room", error)
+        return False
+    return True

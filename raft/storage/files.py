@@ -3,15 +3,22 @@
 Names are relative to one root, with "/" between folders. If the disk returns an error, every method raises StorageError
 with the call, the file and the reason; no caller gets an OSError.
 
+A disk without room is a DiskFullError, unless the call was a flush: what is on the disk is unknown then, so no flush is
+repeated (LOG-17).
+
 The bytes of a file are on the disk when `File.flush` has returned; a name that was created, renamed or removed when
 `Files.sync_directory` of its folder has returned. A power cut may or may not undo anything else.
 """
 
 from __future__ import annotations
 
+import errno
 from typing import Protocol
 
-from raft.errors import ConfigError, StorageError
+from raft.errors import ConfigError, DiskFullError, StorageError
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+_FLUSHES = ("flush", "flush folder")
 
 
 class DirectoryLockedError(ConfigError):
@@ -35,7 +42,11 @@ class File(Protocol):
         ...
 
     def append(self, data: bytes) -> None:
-        """Write all of `data` at the end."""
+        """Write all of `data` at the end. After an error a part of it may be there."""
+        ...
+
+    def overwrite(self, position: int, data: bytes) -> None:
+        """Write all of `data` in the place of bytes that the file has. After an error a part of it may be there."""
         ...
 
     def read(self, position: int, size_bytes: int) -> bytes:
@@ -149,4 +160,12 @@ def refused(call: str, path: str, error: OSError) -> StorageError:
         path: of the file or folder.
         error: the error of the operating system.
     """
-    return StorageError(f"cannot {call} {path}: {error.strerror or error}")
+    kind = DiskFullError if error.errno in _NO_ROOM and call not in _FLUSHES else StorageError
+    return kind(f"cannot {call} {path}: {error.strerror or error}")
+
+
+def lacks_room(error: StorageError) -> bool:
+    """Whether the disk had no room, also if the call was a flush."""
+    return isinstance(error, DiskFullError) or (
+        isinstance(error.__cause__, OSError) and error.__cause__.errno in _NO_ROOM
+    )

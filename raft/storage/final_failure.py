@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from raft.errors import StorageError
+from raft.errors import DiskFullError, StorageError
 
 
 class FinalFailure:
@@ -21,15 +21,18 @@ class FinalFailure:
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """Do a write or flush in this context.
+        """Do a write or flush in this context. A lack of room is not final: what is done then is known (LOG-27).
 
         Raises:
-            StorageError: the disk returned an error, now or before.
+            DiskFullError: the disk has no room now.
+            StorageError: the disk returned another error, now or before.
         """
         if self._failure is not None:
             raise StorageError(f"the log takes no writes after an error: {self._failure}") from self._failure
         try:
             yield
+        except DiskFullError:
+            raise
         except StorageError as error:
             self._failure = error
             raise

@@ -20,6 +20,7 @@ import struct
 import sys
 from array import array
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 
 from raft.errors import DecodeError
 from raft.types import Offset
@@ -63,6 +64,24 @@ class OffsetIndex:
         """Return the position of the last indexed batch that begins at `position` or before; 0 for the first."""
         slot = bisect_right(self._positions, position) - 1
         return self._positions[slot] if slot >= 0 else 0
+
+    def entry_before(self, offset: Offset) -> tuple[Offset, int] | None:
+        """Return last offset and position of the batch at `position_before`; None for the first batch."""
+        slot = bisect_right(self._relative_offsets, offset - self._base_offset) - 1
+        return self._entry(slot) if slot >= 0 else None
+
+    def entries_before(self, position: int) -> Iterator[tuple[Offset, int]]:
+        """Yield last offset and position of the indexed batches that begin before `position`, the last one first."""
+        for slot in reversed(range(bisect_left(self._positions, position))):
+            yield self._entry(slot)
+
+    def entries_behind(self, position: int) -> Iterator[tuple[Offset, int]]:
+        """Yield last offset and position of the indexed batches that begin behind `position`, in order."""
+        for slot in range(bisect_right(self._positions, position), len(self._positions)):
+            yield self._entry(slot)
+
+    def _entry(self, slot: int) -> tuple[Offset, int]:
+        return Offset(self._base_offset + self._relative_offsets[slot]), self._positions[slot]
 
     def truncate(self, end_offset: Offset) -> None:
         """Remove the batches that hold `end_offset` or lie behind it."""

@@ -6,52 +6,59 @@ that it will report and then takes the last segment; an append creates a new seg
 So everything below that end offset is in the segment that `flush` takes, or is on the disk already.
 
 An error of a write or flush is final (LOG-17): what is on the disk is unknown then, so every later write or flush
-raises an error and the node stops.
+raises an error and the node stops. A write for which the disk has no room is not: it is undone, and may be repeated
+(LOG-27).
 
 Source: rules LOG-5, LOG-6, LOG-10 to LOG-14, LOG-17; Kafka UnifiedLog, KafkaRaftLog.
 """
 
 from __future__ import annotations
 
+import logging
 import sys
-from collections import deque
 from collections.abc import Iterator, Sequence
 
 from raft.epoch_cache import EpochCache
+from raft.errors import DiskFullError
 from raft.records.stored_header import StoredHeader, read_stored_header
 from raft.storage.append_run import joined
 from raft.storage.batch_file import BatchFile
 from raft.storage.compacted_records import CompactedRecords
-from raft.storage.epoch_checkpoint import EPOCH_CHECKPOINT_NAME, write_epochs
-from raft.storage.files import Files, join
+from raft.storage.files import Files
 from raft.storage.final_failure import FinalFailure
 from raft.storage.log_config import LogConfig
 from raft.storage.log_opening import OpenedLog, Replay, open_log_files
 from raft.storage.recovery_point import RecoveryPoint
 from raft.storage.segment import Segment
+from raft.storage.stored_epochs import StoredEpochs
 from raft.storage.tail import Tail
 from raft.storage.timestamps import TimestampOffset, first_at_or_after, first_of_largest
 from raft.transactions import AbortedTransaction, SnapshotSummary
 from raft.types import Batch, EpochStart, Offset, OffsetAndEpoch
 
+_logger = logging.getLogger(__name__)
+
 
 class Log:
-    """An open log; `open` opens one. Its offsets have no gaps, and its epochs never fall."""
+    """An open log; `open` opens one. Its offsets have no gaps, and its epochs never fall.
+
+    Each method that writes raises a StorageError if the disk returned an error, now or before, and a DiskFullError if
+    the disk has no room: it then has done nothing, unless it says otherwise, and may be called again.
+    """
 
     def __init__(
         self, files: Files, directory: str, config: LogConfig, recovery_point: RecoveryPoint, opened: OpenedLog
     ) -> None:
-        self._files = files
-        self._directory = directory
         self._config = config
         self._recovery_point = recovery_point
         self._start = opened.start
         self._parts = opened.files
         self._trusted = opened.trusted
         self._end_offset = self._durable_end_offset = opened.end_offset
-        self._epochs = self._epochs_on_disk = opened.epochs
+        self._epochs = StoredEpochs(files, directory, opened.epochs, is_late=opened.are_epochs_late)
         self._tail = Tail(config.tail_bytes)
         self._failure = FinalFailure()
+        self._not_noted: list[AbortedTransaction] = []  # Those of the present append that are not in the index yet.
 
     @classmethod
     def open(
@@ -131,7 +138,7 @@ class Log:
     @property
     def end(self) -> OffsetAndEpoch:
         """The end of the log, and the epoch of the record before it."""
-        last = self._epochs.last
+        last = self._epochs.cache.last
         return OffsetAndEpoch(epoch=self._start.epoch if last is None else last.epoch, offset=self._end_offset)
 
     @property
@@ -142,7 +149,7 @@ class Log:
     @property
     def epochs(self) -> tuple[EpochStart, ...]:
         """The epochs with records and their start offsets, in order."""
-        return self._epochs.entries
+        return self._epochs.cache.entries
 
     def append(self, batches: Sequence[Batch], aborted: Sequence[AbortedTransaction] = ()) -> bool:
         """Write batches at the end. They can be read at once; they are on the disk after the next `flush`.
@@ -156,26 +163,28 @@ class Log:
             Whether a new segment was begun.
 
         Raises:
-            StorageError: the disk returned an error, now or before.
+            DiskFullError: there is no room. What lies below `end_offset` then is written; the call may be repeated with
+                the other batches, and without the transactions.
         """
         with self._failure.watched():
             last_before = self._parts.last
             run: list[Batch] = []
             run_bytes = 0
-            not_noted = deque(aborted)
+            self._not_noted.extend(aborted)
+            self._note_aborted()
             for batch in batches:
                 header = batch.header
                 if not self._parts.last.has_room_for(
                     header, waiting_bytes=run_bytes, segment_bytes=self._config.segment_bytes
                 ):
                     self._write(run)
-                    self._note_aborted(not_noted)
+                    self._note_aborted()
                     self._roll()
                     run, run_bytes = [], 0
                 run.append(batch)
                 run_bytes += header.size_bytes
             self._write(run)
-            self._note_aborted(not_noted)
+            self._note_aborted()
         return self._parts.last is not last_before
 
     def truncate(self, end_offset: Offset) -> None:
@@ -183,9 +192,6 @@ class Log:
 
         Args:
             end_offset: the new end: the start of a batch, or the present end.
-
-        Raises:
-            StorageError: the disk returned an error, now or before.
         """
         assert self._start.offset <= end_offset <= self._end_offset, f"{end_offset} lies outside the log"
         if end_offset == self._end_offset:
@@ -195,13 +201,15 @@ class Log:
             # before the first of them is written.
             self._recovery_point.retreat(end_offset)
             self._trusted.retreat(end_offset)
+            # Without room for the epochs the log stays as it is.
+            epochs = self._epochs.cache.truncated(end_offset)
+            self._epochs.store(epochs)
             self._parts.remove_behind(end_offset)
             self._parts.last.truncate(end_offset)
             self._tail.truncate(end_offset)
             self._end_offset = end_offset
             self._durable_end_offset = min(self._durable_end_offset, end_offset)
-            self._epochs = self._epochs.truncated(end_offset)
-            self._store_epochs(self._epochs)
+            self._epochs.cache = epochs
 
     def restart_at(self, snapshot: SnapshotSummary, compacted: CompactedRecords | None = None) -> None:
         """Remove all records and let the log begin at the end of a snapshot; return when that is done on the disk.
@@ -209,27 +217,27 @@ class Log:
         Args:
             snapshot: it is on the disk; after a crash during this call, opening the log completes it.
             compacted: see `open`.
-
-        Raises:
-            StorageError: the disk returned an error, now or before.
         """
         with self._failure.watched():
             start = snapshot.end
             self._recovery_point.retreat(start.offset)
             self._trusted.retreat(Offset(0))
+            # Without room for the epochs the log stays as it is.
+            epochs = EpochCache(snapshot.epochs)
+            self._epochs.store(epochs)
             self._parts.restart_at(start.offset, compacted)
             self._tail = Tail(self._config.tail_bytes)
             self._start = start
             self._end_offset = self._durable_end_offset = start.offset
-            self._epochs = EpochCache(snapshot.epochs)
-            self._store_epochs(self._epochs)
+            self._epochs.cache = epochs
+
+    def overwrite(self, segment: Segment, position: int, data: bytes) -> None:
+        """See `Segment.overwrite`."""
+        with self._failure.watched():
+            segment.overwrite(position, data)
 
     def roll(self) -> None:
-        """Begin a new segment at the end of the log, unless the last one is empty.
-
-        Raises:
-            StorageError: the disk returned an error, now or before.
-        """
+        """Begin a new segment at the end of the log, unless the last one is empty."""
         with self._failure.watched():
             if self._parts.last.size_bytes:
                 self._roll()
@@ -243,9 +251,6 @@ class Log:
         Args:
             start: where a segment begins; everything before is committed.
             compacted: the records of the snapshot, if readers are to see them; None if not.
-
-        Raises:
-            StorageError: the disk returned an error, now or before.
         """
         assert start.offset in self.segment_bases, f"no segment begins at {start}"
         with self._failure.watched():
@@ -292,12 +297,14 @@ class Log:
                 yield recent
                 return
         start = self._start
-        pieces = self._parts.pieces(start_offset, max_bytes=max_bytes, end_offset=end_offset, piece_bytes=piece_bytes)
+        pieces = self._parts.pieces(
+            start_offset, self._epochs.cache, max_bytes=max_bytes, end_offset=end_offset, piece_bytes=piece_bytes
+        )
         while self._start == start and (piece := next(pieces, None)):  # else a snapshot has replaced the files
             yield piece
 
     def header_of(self, offset: Offset) -> StoredHeader:
-        """Return the header of the batch that holds `offset`, without reading the rest of the batch.
+        """Return the header of the batch that holds `offset`; a batch that is read from a file is checked.
 
         Raises:
             CorruptBatchError: a file is damaged; names file and byte.
@@ -315,22 +322,14 @@ class Log:
         return self._parts.segments_from(offset)
 
     def flush(self) -> Offset:
-        """Return when everything that was appended before the call is on the disk.
-
-        Returns:
-            The end offset of what is on the disk.
-
-        Raises:
-            StorageError: the disk returned an error, now or before. The flush is not tried again.
-        """
+        """Flush all that was appended before the call, and return its end offset. A failed flush is not tried again."""
         with self._failure.watched():
             # The order of these two lines matters: see the paragraph on threads in the module's docstring.
             end_offset = self._end_offset
             segment = self._parts.last
-            epochs = self._epochs
+            epochs = self._epochs.cache
             segment.flush()
-            if epochs is not self._epochs_on_disk:
-                self._store_epochs(epochs)
+            self._epochs.store_if_new(epochs)
             self._durable_end_offset = end_offset
             return end_offset
 
@@ -343,14 +342,10 @@ class Log:
         return first_of_largest(self._parts.everything, end_offset)
 
     def list_trusted(self) -> None:
-        """List the full segments, so that the next start need not read them; return when that is on the disk.
-
-        It may run on the thread that flushes, but not while the log is truncated or closed.
-
-        Raises:
-            StorageError: the disk returned an error, now or before.
-        """
+        """List the full segments for the next start; see `ReplicaDirectory.write_checkpoints`."""
         with self._failure.watched():
+            # A start takes the epochs of the listed segments from the checkpoint.
+            self._epochs.store_late()
             self._trusted.list_full(self._parts.segments)
 
     def close(self) -> None:
@@ -361,29 +356,39 @@ class Log:
         """
         try:
             if not self._failure.has_happened:
-                self._recovery_point.advance(self.flush())
-                last = self._parts.last
-                if last.size_bytes:
-                    last.seal()
-                    last.seal_indexes(self.end)
-                self.list_trusted()
+                self._close_flushed(self.flush())
         finally:
             for segment in self._parts.segments:
                 segment.close()
 
+    def _close_flushed(self, end_offset: Offset) -> None:
+        """Write what spares the next start the reading of the log, if the disk has room for it."""
+        try:
+            self._recovery_point.advance(end_offset)
+            last = self._parts.last
+            if last.size_bytes:
+                last.seal()
+                last.seal_indexes(self.end)
+            self.list_trusted()
+        except DiskFullError as error:
+            _logger.warning("%s; the next start reads more of the log", error)
+
     def _write(self, run: Sequence[Batch]) -> None:
         if run:
-            data, end_offset, epochs = joined(run, self._end_offset, self._epochs)
+            data, end_offset, epochs = joined(run, self._end_offset, self._epochs.cache)
             self._parts.last.append(data, [batch.header for batch in run])
             self._tail.append(self._end_offset, data)
-            self._epochs = epochs
+            self._epochs.cache = epochs
             # This comes last, because a flush on another thread reports everything below it.
             self._end_offset = end_offset
 
-    def _note_aborted(self, aborted: deque[AbortedTransaction]) -> None:
+    def _note_aborted(self) -> None:
         """Add the transactions whose marker is in the last segment to its index, before that is sealed."""
-        noted = [aborted.popleft() for each in tuple(aborted) if each.last_offset < self._end_offset]
-        self._parts.last.indexes.aborted.note(noted)
+        waiting = self._not_noted
+        noted = [each for each in waiting if each.last_offset < self._end_offset]
+        if noted:
+            self._parts.last.indexes.aborted.note(noted)
+            self._not_noted = [each for each in waiting if each.last_offset >= self._end_offset]
 
     def _roll(self) -> None:
         full = self._parts.last
@@ -392,7 +397,3 @@ class Log:
         self._recovery_point.advance(self._end_offset)
         full.seal_indexes(self.end)
         self._parts.add(self._end_offset)
-
-    def _store_epochs(self, epochs: EpochCache) -> None:
-        write_epochs(self._files, join(self._directory, EPOCH_CHECKPOINT_NAME), epochs.entries)
-        self._epochs_on_disk = epochs

@@ -6,6 +6,8 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from operator import attrgetter
 
+from raft.epoch_cache import EpochCache
+from raft.errors import DiskFullError, StorageError
 from raft.records.stored_header import StoredHeader
 from raft.storage.batch_file import BatchFile
 from raft.storage.compacted_records import CompactedRecords
@@ -105,7 +107,11 @@ class LogFiles:
             segment.remove()
         self.segments = []
         self.compacted = compacted
-        self.add(start_offset)
+        try:
+            self.add(start_offset)
+        except DiskFullError as error:
+            # A log without a segment cannot wait for room. The next start completes this.
+            raise StorageError(str(error)) from error
 
     def files_from(self, offset: Offset) -> list[BatchFile]:
         """Return the files from the one that holds `offset` on."""
@@ -117,12 +123,17 @@ class LogFiles:
         """Return the segments from the one that holds `offset` on."""
         return self.segments[self._segment_index(offset) :]
 
-    def pieces(self, start_offset: Offset, *, max_bytes: int, end_offset: Offset, piece_bytes: int) -> Iterator[bytes]:
+    def pieces(
+        self, start_offset: Offset, epochs: EpochCache, *, max_bytes: int, end_offset: Offset, piece_bytes: int
+    ) -> Iterator[bytes]:
         """Yield pieces of the batches from the first one on that ends behind `start_offset`; see `Log.pieces`."""
         for file in self.files_from(start_offset)[:2]:
             span = file.span(max(start_offset, file.base_offset), max_bytes=max_bytes, end_offset=end_offset)
-            for position in span[::piece_bytes]:
-                yield file.read_at(position, min(piece_bytes, span.stop - position))
+            if span:
+                yield from file.pieces(span, piece_bytes=piece_bytes, epochs=epochs)
+            elif span.start < file.size_bytes:
+                # The batch there ends behind the end of the read. If its offsets are damaged, only this finds it.
+                file.checked_batch_at(span.start)
             # The last of the compacted records may be missing. Then the first segment follows.
             if span or not isinstance(file, CompactedRecords):
                 return

@@ -43,6 +43,7 @@ class OpenedLog:
         end_offset: of the log.
         epochs: of the log.
         trusted: the list of trusted segments.
+        are_epochs_late: whether the disk had no room for the epoch checkpoint, so that it has to be written later.
     """
 
     start: OffsetAndEpoch
@@ -50,6 +51,11 @@ class OpenedLog:
     end_offset: Offset
     epochs: EpochCache
     trusted: TrustedSegments
+    are_epochs_late: bool
+
+
+def _accept(_header: BatchHeader) -> None:
+    """Accept every control batch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,10 +66,14 @@ class Replay:
         restore: called once, before any header, with an offset; restores the tables from the newest producer snapshot
             at or below that offset and returns it, or None if the tables are empty then.
         on_batch: called with the header of every batch from the end of that producer snapshot on, in order.
+        on_control: called with the header of every control batch that is read; what it raises refuses the start.
+        reads_all: whether segments are read although they may be trusted.
     """
 
     restore: Callable[[Offset], ProducerStateImage | None]
     on_batch: Callable[[BatchHeader], object]
+    on_control: Callable[[BatchHeader], None] = _accept
+    reads_all: bool = False
 
 
 def open_log_files(
@@ -97,6 +107,8 @@ def open_log_files(
 
     def note(header: BatchHeader) -> AbortedTransaction | None:
         nonlocal epochs
+        if header.is_control:
+            replay.on_control(header)
         epochs = with_epoch_of(header, epochs)
         if header.base_offset >= replayed_from:
             replay.on_batch(header)
@@ -107,7 +119,8 @@ def open_log_files(
     recovery = Recovery(
         files, directory, start=start, recovery_point=recovery_point.offset, loaded=loaded, on_batch=note
     )
-    recovery.trust(trusted.listed)
+    if not replay.reads_all:
+        recovery.trust(trusted.listed)
     if recovery.end != start:
         stored = _epochs_up_to(recovery.end, files, directory)
         if stored is None:
@@ -125,13 +138,14 @@ def open_log_files(
         replay.on_batch(header)
         aborts.appended(header)
     segments, end_offset = recovery.open_segments()
-    mend_epochs(files, join(directory, EPOCH_CHECKPOINT_NAME), epochs.entries)
+    are_epochs_right = mend_epochs(files, join(directory, EPOCH_CHECKPOINT_NAME), epochs.entries)
     return OpenedLog(
         start=start,
         files=LogFiles(files, directory, segments, compacted, loaded),
         end_offset=end_offset,
         epochs=epochs,
         trusted=trusted,
+        are_epochs_late=not are_epochs_right,
     )
 
 

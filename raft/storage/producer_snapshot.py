@@ -12,7 +12,7 @@ Up to here it is Kafka's ProducerSnapshot, version 1; Kafka ignores what follows
 producer only, and this project's table of writers needs more:
 
     4     mark                      "KSPK"
-    2     version                   int16    2
+    2     version                   int16    3; 2 without ended writes, so that older nodes read the file
     8     log time                  int64    -1 for none
     8     first log time            int64    -1 for none
           for each producer         int8 number of remembered batches, then each (`written_entry`), oldest first
@@ -43,8 +43,9 @@ _HEADER = struct.Struct(">hI")
 _COUNT = struct.Struct(">i")
 _PRODUCER = struct.Struct(">qhiqiqiq")
 _MARK = b"KSPK"
-_OUR_VERSION = 2
-_OUR_VERSION_WITHOUT_TRANSACTIONS = 1
+_OUR_VERSION = 3
+_WITHOUT_ENDED_WRITES = 2
+_WITHOUT_TRANSACTIONS = 1
 _OUR_HEADER = struct.Struct(">4shqq")
 _BATCH_COUNT = struct.Struct(">b")
 _NONE = -1
@@ -60,7 +61,8 @@ def encode_producer_snapshot(image: ProducerStateImage) -> bytes:
         _kafkas_entry(producer_id, history[-1], first_offsets.get(producer_id, _NONE))
         for producer_id, history in entries
     ]
-    pieces.append(_OUR_HEADER.pack(_MARK, _OUR_VERSION, writers.log_time_ms, writers.first_log_time_ms))
+    our_version = _OUR_VERSION if image.transactions.ended_writes else _WITHOUT_ENDED_WRITES
+    pieces.append(_OUR_HEADER.pack(_MARK, our_version, writers.log_time_ms, writers.first_log_time_ms))
     for _producer_id, history in entries:
         pieces.append(_BATCH_COUNT.pack(len(history)))
         pieces += map(write_written, history)
@@ -101,10 +103,12 @@ def _decode(content: bytes, end_offset: Offset) -> ProducerStateImage:
     if content[position : position + len(_MARK)] != _MARK:
         raise DecodeError("producer snapshot of Kafka, without the part that this project needs")
     _mark, our_version, log_time_ms, first_log_time_ms = _OUR_HEADER.unpack_from(content, position)
-    if our_version not in (_OUR_VERSION, _OUR_VERSION_WITHOUT_TRANSACTIONS):
-        raise DecodeError(f"producer snapshot whose second part has version {our_version}, expected {_OUR_VERSION}")
+    if not _WITHOUT_TRANSACTIONS <= our_version <= _OUR_VERSION:
+        raise DecodeError(
+            f"producer snapshot whose second part has version {our_version}, expected {_OUR_VERSION} or lower"
+        )
     position += _OUR_HEADER.size
-    written = WRITTEN if our_version == _OUR_VERSION else WRITTEN_VERSION_1
+    written = WRITTEN_VERSION_1 if our_version == _WITHOUT_TRANSACTIONS else WRITTEN
     histories: dict[int, History] = {}
     for producer_id in producer_ids:
         (batches,) = _BATCH_COUNT.unpack_from(content, position)
@@ -116,8 +120,10 @@ def _decode(content: bytes, end_offset: Offset) -> ProducerStateImage:
         )
         position += batches * written.size
     transactions = NO_TRANSACTIONS
-    if our_version == _OUR_VERSION:
-        transactions, position = read_transactions(content, position, end_offset)
+    if our_version != _WITHOUT_TRANSACTIONS:
+        transactions, position = read_transactions(
+            content, position, end_offset, has_ended_writes=our_version == _OUR_VERSION
+        )
     if position != len(content):
         raise DecodeError(f"producer snapshot with {len(content) - position} bytes behind its end")
     writers = TableImage(

@@ -27,7 +27,8 @@ import logging
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from raft.errors import CorruptBatchError
+from raft.errors import CorruptBatchError, DecodeError
+from raft.records.header import HEADER, batch_size_bytes
 from raft.storage.aborted_index import ABORTED_SUFFIX
 from raft.storage.batch_search import BatchSearch
 from raft.storage.files import Files, join
@@ -82,6 +83,12 @@ def log_start(files: Files, directory: str, snapshots: Sequence[OffsetAndEpoch])
         return LOG_BEGIN
     behind = [] if first is None else [snapshot for snapshot in snapshots if snapshot.offset >= first]
     return behind[0] if behind else snapshots[-1]
+
+
+def _check_offset(segment: Segment, header: BatchHeader, expected: Offset) -> None:
+    """Check the offset of a batch, which its checksum does not cover."""
+    if header.base_offset != expected:
+        raise CorruptBatchError(f"{segment.path} is damaged: batch at offset {header.base_offset}, expected {expected}")
 
 
 class Recovery:
@@ -170,6 +177,7 @@ class Recovery:
                 offset = max(offset, segment.base_offset)
                 try:
                     for header in segment.walk(segment.locate(offset)):
+                        _check_offset(segment, header, offset)
                         yield header
                         offset = header.end_offset
                 except CorruptBatchError as damage:
@@ -318,8 +326,9 @@ class Recovery:
     def _way_out(self, damaged: Segment) -> str:
         folder = self._files.path_of(self._directory)
         return (
-            f"If the other voters have the whole log, move {folder} away: this node then copies the log from the "
-            "leader. If the machine lost power while it wrote and no copy exists, truncate the log with "
+            f"If the other voters have the whole log, move all files of {folder} away but quorum-state: this node "
+            "then copies the log from the leader. If the machine lost power while it wrote and no copy exists, "
+            "truncate the log with "
             f"'truncate -s {self._position} {damaged.path}' and remove the segments after this one; records from "
             f"offset {self._end_offset} on are lost then"
         )
@@ -328,6 +337,7 @@ class Recovery:
         """Remove the damaged batch and everything behind it from the disk."""
         torn = self._segments[-1]
         dropped_bytes = torn.size_bytes - self._position
+        meaning = self._meaning_of(torn, later)
         for base_offset in reversed(later):
             segment = Segment(self._files, self._directory, base_offset, self._loaded)
             dropped_bytes += segment.size_bytes
@@ -340,11 +350,31 @@ class Recovery:
             torn.indexes.attach()
             torn.truncate_file(self._position)
         _logger.warning(
-            "%s; log truncated as after an interrupted write: end_offset=%d removed_bytes=%d recovery_point=%d",
+            "%s; log truncated as after an interrupted write: end_offset=%d removed_bytes=%d recovery_point=%d; %s",
             damage,
             self._end_offset,
             dropped_bytes,
             self._recovery_point,
+            meaning,
+        )
+
+    def _meaning_of(self, torn: Segment, later: list[Offset]) -> str:
+        """Return whether this node may have acknowledged what is damaged.
+
+        A node acknowledges a batch when it has flushed it whole, and the recovery point is up to a second older than
+        the last flush. So the file alone decides: an interrupted write leaves a part of one batch, at the end.
+        """
+        try:
+            size_bytes = batch_size_bytes(torn.read_at(self._position, HEADER.size))
+        except DecodeError:
+            size_bytes = None
+        is_cut = size_bytes is None or size_bytes > torn.size_bytes - self._position
+        if is_cut and not later and torn.base_offset <= self._end_offset:
+            return "it was not written whole, so this node has not acknowledged it, unless its header is damaged"
+        return (
+            "unless the power failed while it was written, the disk has damaged it, and this node may have "
+            f"acknowledged it. If it was committed, this node copies it again, from offset {self._end_offset} on: stop "
+            "no other voter until its lag is 0, and check the disk"
         )
 
     def _settle(self) -> None:

@@ -1,8 +1,7 @@
 """Reads the committed log piece by piece and checks it, because a start trusts what was flushed without reading it.
 
-A pass goes through the snapshots, and then through the segments in order. It checks length, magic and checksum of each
-batch; in segments also that offsets have no gap and epochs never fall; and the indexes of full segments. Damage in a
-file ends the check of that file, and the pass goes on with the next one.
+A pass goes through the snapshots, and then through the segments in order. It checks each batch as `Survey` does, and
+the indexes of full segments. Behind damage the pass goes on with the next sound batch.
 
 Source: rule LOG-26; Kafka has no such check.
 """
@@ -12,11 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from raft.epoch_cache import EpochCache
 from raft.errors import CorruptBatchError
+from raft.storage.damage import DamagedPart, KnownDamage
+from raft.storage.damage_search import damaged_index, damaged_snapshot, end_of
 from raft.storage.log import Log
 from raft.storage.segment import Segment
 from raft.storage.snapshots import SnapshotFolder
-from raft.types import BatchHeader, Epoch, Offset
+from raft.storage.survey import Survey
+from raft.types import Offset, OffsetAndEpoch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,12 +29,17 @@ class ScrubProgress:
     Fields:
         passes: passes that are complete.
         checked_bytes: read in this pass.
-        damage: what this pass found; before its end, also what the one before found.
+        parts: all damage that is known, also what reads have found.
     """
 
     passes: int = 0
     checked_bytes: int = 0
-    damage: tuple[str, ...] = ()
+    parts: tuple[DamagedPart, ...] = ()
+
+    @property
+    def damage(self) -> tuple[str, ...]:
+        """What is damaged, in words."""
+        return tuple(part.reason for part in self.parts)
 
 
 class Scrub:
@@ -40,13 +48,14 @@ class Scrub:
     Args:
         log: the log.
         snapshots: the snapshots of the log.
+        known: the damage that is known; None for none.
     """
 
-    def __init__(self, log: Log, snapshots: SnapshotFolder) -> None:
+    def __init__(self, log: Log, snapshots: SnapshotFolder, known: KnownDamage | None = None) -> None:
         self._log = log
         self._snapshots = snapshots
+        self._known = known or KnownDamage()
         self._passes = 0
-        self._damage_before: dict[str, str] = {}
         self._begin_pass()
 
     def check_piece(self, max_bytes: int, committed_offset: Offset) -> ScrubProgress:
@@ -58,96 +67,94 @@ class Scrub:
         """
         if not self._check_snapshots(max_bytes) and not self._check_log(max_bytes, committed_offset):
             self._passes += 1
-            self._damage_before = self._damage
             self._begin_pass()
-        return ScrubProgress(
-            passes=self._passes,
-            checked_bytes=self._checked_bytes,
-            damage=tuple((self._damage_before | self._damage).values()),
-        )
+        return ScrubProgress(passes=self._passes, checked_bytes=self._checked_bytes, parts=self._known.parts)
 
     def _begin_pass(self) -> None:
-        self._damage: dict[str, str] = {}
-        """By path of the file."""
         self._checked_bytes = 0
         self._unchecked_snapshots = self._snapshots.whole()
         self._snapshot_pieces: Iterator[int] | None = None
         """Of the snapshot that is under way."""
         self._segment: Segment | None = None
         """The segment that is under way."""
-        self._position = 0
-        """Of the next batch in it."""
+        self._survey: Survey | None = None
+        """The survey of that segment."""
+        self._unconfirmed: set[DamagedPart] = set()
+        """Damage of the file that is under way, which was known before and was not found again yet."""
         self._offset = Offset(0)
         """Of the next batch, or of the next segment."""
-        self._epoch = Epoch(0)
+        # Only files that exist are damaged.
+        paths = {self._snapshots.path_of(snapshot) for snapshot in self._unchecked_snapshots}
+        self._known.forget_snapshots_but(paths)
 
     def _check_snapshots(self, max_bytes: int) -> bool:
         """Check the next piece of a snapshot; return whether there is one."""
         while self._unchecked_snapshots:
             snapshot = self._unchecked_snapshots[0]
+            path = self._snapshots.path_of(snapshot)
             if self._snapshot_pieces is None and self._snapshots.has(snapshot):
+                self._unconfirmed = set(self._known.of_file(path))
                 self._snapshot_pieces = self._snapshots.check(snapshot, piece_bytes=max_bytes)
             try:
                 piece_bytes = next(self._snapshot_pieces or iter(()), None)
             except CorruptBatchError as damage:
-                self._damage[self._snapshots.path_of(snapshot)] = str(damage)
+                self._found(damaged_snapshot(path, snapshot.offset, self._size_of(snapshot), damage))
                 piece_bytes = None
             if piece_bytes is not None:
                 self._checked_bytes += piece_bytes
                 return True
+            self._known.discard(self._unconfirmed)
+            self._unconfirmed = set()
             del self._unchecked_snapshots[0]
             self._snapshot_pieces = None
         return False
 
+    def _size_of(self, snapshot: OffsetAndEpoch) -> int:
+        return self._snapshots.size_bytes(snapshot) if self._snapshots.has(snapshot) else 0
+
     def _check_log(self, max_bytes: int, committed_offset: Offset) -> bool:
         """Check the next batches of a segment; return whether there are any."""
-        segment = self._next_segment(committed_offset)
-        if segment is None:
+        survey = self._next_survey(committed_offset)
+        if survey is None or self._segment is None:
             return False
-        try:
-            self._check(segment, max_bytes, committed_offset)
-        except CorruptBatchError as damage:
-            self._damage[segment.path] = str(damage)
-            self._leave(segment)
+        position = survey.position
+        for part in survey.advance(max_bytes, committed_offset):
+            self._found(part)
+        self._checked_bytes += survey.position - position
+        self._offset = survey.offset
+        if survey.is_over:
+            self._known.discard(self._unconfirmed)
+            self._offset = end_of(self._log, self._segment)
+            self._segment = self._survey = None
         return True
 
-    def _next_segment(self, committed_offset: Offset) -> Segment | None:
-        """Return the segment with the next batch; None if everything that is committed was checked."""
+    def _next_survey(self, committed_offset: Offset) -> Survey | None:
+        """Return the survey of the segment with the next batch; None if everything that is committed was checked."""
         log = self._log
         self._offset = max(self._offset, log.start_offset)
         if self._offset >= min(log.end_offset, committed_offset):
             return None
         segment = log.segments_from(self._offset)[0]
-        if segment is not self._segment:
+        if segment is not self._segment or self._survey is None:
             # The segment before is done, or was removed: then a snapshot has what was in it.
-            self._segment, self._position = segment, 0
-            self._offset = segment.base_offset
-            if self._offset == log.start_offset:
-                self._epoch = log.start.epoch
-        return segment
+            self._segment = segment
+            self._unconfirmed = {part for path in self._paths_of(segment) for part in self._known.of_file(path)}
+            try:
+                segment.indexes.check()
+            except CorruptBatchError as damage:
+                self._found(damaged_index(segment, end_of(log, segment), damage))
+            position, offset = 0, segment.base_offset
+        else:
+            position, offset = self._survey.position, self._survey.offset
+        # The epochs and the end of the last segment change while it is checked.
+        self._survey = Survey(
+            segment, EpochCache(log.epochs), end_offset=end_of(log, segment), position=position, offset=offset
+        )
+        return self._survey
 
-    def _check(self, segment: Segment, max_bytes: int, committed_offset: Offset) -> None:
-        if self._position == 0:
-            segment.indexes.check()
-        end_position = self._position + max_bytes
-        for header in segment.walk(self._position, read_bytes=max_bytes):
-            self._check_place(segment, header)
-            self._offset, self._epoch = header.end_offset, header.epoch
-            self._position += header.size_bytes
-            self._checked_bytes += header.size_bytes
-            if self._position >= end_position or self._offset >= committed_offset:
-                return
-        self._leave(segment)
+    def _paths_of(self, segment: Segment) -> tuple[str, ...]:
+        return segment.path, *segment.indexes.paths
 
-    def _check_place(self, segment: Segment, header: BatchHeader) -> None:
-        if header.base_offset != self._offset or header.epoch < self._epoch:
-            raise CorruptBatchError(
-                f"{segment.path} is damaged at byte {self._position}: batch at offset {header.base_offset} of epoch "
-                f"{header.epoch}, expected offset {self._offset} of epoch {self._epoch} or later"
-            )
-
-    def _leave(self, segment: Segment) -> None:
-        """Go on behind the end of a segment."""
-        following = self._log.segments_from(segment.base_offset)[1:]
-        self._segment = None
-        self._offset = following[0].base_offset if following else self._log.end_offset
+    def _found(self, part: DamagedPart) -> None:
+        self._unconfirmed.discard(part)
+        self._known.add(part)

@@ -13,12 +13,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 
+from raft.epoch_cache import EpochCache
+from raft.errors import CorruptBatchError, DecodeError, DiskFullError
 from raft.storage.aborted_index import ABORTED_SUFFIX
-from raft.storage.batch_file import BatchFile
+from raft.storage.batch_file import LOCATE_BYTES, BatchFile
 from raft.storage.files import Files, join
 from raft.storage.loaded_indexes import LoadedIndexes
 from raft.storage.segment_indexes import SegmentIndexes
 from raft.storage.segment_summary import SegmentSummary
+from raft.storage.span_check import SpanCheck
+from raft.storage.spans import PLACE_BYTES, bounds_at
 from raft.types import BatchHeader, Offset, OffsetAndEpoch
 
 LOG_SUFFIX = ".log"
@@ -112,10 +116,18 @@ class Segment(BatchFile):
         Args:
             data: the batches one after the other.
             headers: their headers, in order.
+
+        Raises:
+            DiskFullError: the disk has no room; the segment is as before, and the call may be repeated.
         """
         assert self._sealed_bytes is None, f"{self.path} is sealed"
         position = self.size_bytes
-        self._file.append(data)
+        try:
+            self._file.append(data)
+        except DiskFullError:
+            # A torn part may be there. It must not stay: the next batch is written at this position.
+            self._file.truncate(position)
+            raise
         # A batch gets its entry after it is written, so an entry always points to a batch.
         for header in headers:
             self.indexes.note(header, position)
@@ -131,11 +143,46 @@ class Segment(BatchFile):
         finally:
             file.close()
 
+    def span_check(self, position: int, epochs: EpochCache) -> SpanCheck:
+        """See `BatchFile.span_check`. The batches between the last indexed one and `position` give the offset there."""
+        last_offset, at = next(self.indexes.entries_before(position + 1), (None, 0))
+        next_offset = self.base_offset if at == 0 else None
+        window_at, window = at, b""
+        while at < position:
+            if at + PLACE_BYTES > window_at + len(window):
+                window_at, window = at, self.read_at(at, LOCATE_BYTES)
+            with self._damage_named(at):
+                if len(window) < PLACE_BYTES:
+                    raise DecodeError(f"{len(window)} bytes are not a batch")
+                base_offset, end, size_bytes = bounds_at(window, at - window_at)
+                if next_offset not in (None, base_offset) or last_offset not in (None, end):
+                    raise DecodeError(f"batch at offset {base_offset}, expected {next_offset}")
+            next_offset, last_offset = Offset(end + 1), None
+            at += size_bytes
+        return SpanCheck(epochs=epochs, next_offset=next_offset, last_offset=last_offset)
+
+    def overwrite(self, position: int, data: bytes) -> None:
+        """Write bytes in the place of others, and return when that is on the disk.
+
+        Raises:
+            StorageError: the disk returned an error; a part of the bytes may be written.
+        """
+        assert position + len(data) <= self.size_bytes, f"{self.path} does not grow"
+        file = self._files.open(self._name)
+        try:
+            file.overwrite(position, data)
+            file.flush()
+        finally:
+            file.close()
+
     def truncate(self, end_offset: Offset) -> None:
         """Remove everything from `end_offset` on, and return when that is done on the disk.
 
         The truncation is flushed at once, because a crash could otherwise bring old batches back behind new ones. A
         sealed segment is open again afterwards.
+
+        Raises:
+            CorruptBatchError: the log is damaged where it has to be truncated; nothing is removed.
         """
         position = self.indexes.position_below(end_offset)
         rest = []
@@ -144,7 +191,12 @@ class Segment(BatchFile):
                 break
             rest.append(header)
             position += header.size_bytes
-        assert not rest or rest[-1].end_offset == end_offset, f"{self.path}: no batch ends at offset {end_offset}"
+        # The checksum does not cover the offset of a batch: it may seem to be behind the end, or before it.
+        if (rest[-1].end_offset if rest else self.base_offset) != end_offset:
+            raise CorruptBatchError(
+                f"{self.path} is damaged before byte {position}: no batch ends at offset {end_offset}, where the log "
+                "has to be truncated; see 'A damaged log' in docs/operations.md"
+            )
         self.unseal()
         # The indexes come first, so no entry ever points behind the end of the segment.
         self.indexes.truncate(end_offset, rest)

@@ -3,23 +3,30 @@
 The indexes of the segment that grows are in memory, and its files grow entry by entry. A full segment only keeps its
 `IndexSummary`; its indexes are read from the files when they are used, and released when others were used since.
 
+If the disk has no room for an entry, the batches go on, and the files are written again later: with a later entry, or
+at the latest when the segment is full, which waits for room (LOG-27).
+
 Source: Kafka LogSegment.append, truncateTo, onBecomeInactiveSegment.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import logging
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from crc32c import crc32c
 
-from raft.errors import CorruptBatchError, DecodeError
+from raft.errors import CorruptBatchError, DecodeError, DiskFullError
 from raft.storage.aborted_index import AbortedIndex
 from raft.storage.files import File, Files
+from raft.storage.grown_file import made_equal
 from raft.storage.index import OffsetIndex, TimeIndex
 from raft.storage.loaded_indexes import LoadedIndexes
 from raft.storage.segment_summary import IndexSummary
 from raft.types import BatchHeader, Offset
+
+_logger = logging.getLogger(__name__)
 
 INDEX_INTERVAL_BYTES = 4096
 """Bytes of batches between two entries: Kafka's index.interval.bytes."""
@@ -67,6 +74,7 @@ class SegmentIndexes:
         self._base_offset = base_offset
         self._loaded = loaded
         self._opened: _OpenFiles | None = None
+        self._is_behind = False
         self._summary = summary
         self._tables: _Tables | None = None
         if summary is None:
@@ -88,6 +96,16 @@ class SegmentIndexes:
     def names(self) -> tuple[str, str, str]:
         """The names of the three files."""
         return self._names
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The paths of the three files, for messages."""
+        return tuple(self._files.path_of(name) for name in self._names)
+
+    @property
+    def size_bytes(self) -> int:
+        """Size of the files of a full segment; 0 while the segment grows."""
+        return 0 if self._summary is None else self._summary.size_bytes
 
     @property
     def transactional_range(self) -> tuple[Offset, Offset] | None:
@@ -132,6 +150,18 @@ class SegmentIndexes:
         offset = self._use().times.offset_reaching(timestamp_ms)
         return self.position_below(self._offset_of_largest if offset is None else offset)
 
+    def entry_before(self, offset: Offset) -> tuple[Offset, int] | None:
+        """See `OffsetIndex.entry_before`."""
+        return self._use().offsets.entry_before(offset)
+
+    def entries_before(self, position: int) -> Iterator[tuple[Offset, int]]:
+        """See `OffsetIndex.entries_before`."""
+        return self._use().offsets.entries_before(position)
+
+    def entries_behind(self, position: int) -> Iterator[tuple[Offset, int]]:
+        """See `OffsetIndex.entries_behind`."""
+        return self._use().offsets.entries_behind(position)
+
     def position_below(self, offset: Offset) -> int:
         """Return the position of the last indexed batch with only lower offsets than `offset`; 0 if there is none."""
         return self._use().offsets.position_before(Offset(offset - 1))
@@ -152,29 +182,48 @@ class SegmentIndexes:
             offset_entry = tables.offsets.append(header.last_offset, position)
             time_entry = tables.times.append(self._largest_timestamp_ms, self._offset_of_largest)
             if self._opened is not None:
-                self._opened.offsets.append(offset_entry)
-                if time_entry:
-                    self._opened.times.append(time_entry)
+                try:
+                    self._opened.offsets.append(offset_entry)
+                    if time_entry:
+                        self._opened.times.append(time_entry)
+                except DiskFullError as error:
+                    self._fall_behind(error)
+            elif self._is_behind:
+                self._try_attach()
 
     def attach(self) -> None:
-        """Write the indexes to their files, and keep these open for more entries. Does nothing if they are open."""
-        if self._opened is not None:
-            return
+        """Write the indexes to their files, and keep these open for more entries. Does nothing if they are open.
+
+        Raises:
+            DiskFullError: the disk has no room; the call may be repeated.
+        """
         tables = self._use()
-        self._opened = _OpenFiles(
-            self._make_equal(self._names[0], tables.offsets.to_bytes()),
-            self._make_equal(self._names[1], tables.times.to_bytes()),
-        )
+        if self._opened is None:
+            offsets = made_equal(self._files, self._names[0], tables.offsets.to_bytes())
+            try:
+                times = made_equal(self._files, self._names[1], tables.times.to_bytes())
+            except DiskFullError:
+                offsets.close()
+                raise
+            self._opened = _OpenFiles(offsets, times)
         tables.aborted.attach()
+        self._is_behind = False
 
     def seal(self) -> None:
-        """Add the largest timestamp, so that the time index covers the whole segment, and close the files."""
+        """Add the largest timestamp, so that the time index covers the whole segment, and close the files.
+
+        Raises:
+            DiskFullError: the disk has no room; the call may be repeated.
+        """
         tables = self._use()
         entry = tables.times.append(self._largest_timestamp_ms, self._offset_of_largest)
-        if self._opened is None:
-            self.attach()
-        elif entry:
-            self._opened.times.append(entry)
+        if entry and self._opened is not None:
+            try:
+                self._opened.times.append(entry)
+            except DiskFullError as error:
+                self._fall_behind(error)
+                raise
+        self.attach()
         contents = _contents(tables)
         self.close()
         self._summary = IndexSummary(
@@ -194,7 +243,7 @@ class SegmentIndexes:
             self._use()
             self._summary = None
             self._loaded.forget(self)
-            self.attach()
+            self._try_attach()
 
     def truncate(self, end_offset: Offset, rest: list[BatchHeader]) -> None:
         """Remove the entries of `end_offset` and later offsets.
@@ -213,7 +262,7 @@ class SegmentIndexes:
         for header in rest:
             self._note_timestamp(header)
         self.close()
-        self.attach()
+        self._try_attach()
 
     def expected_files(
         self, *, is_last: bool, more_times: Collection[tuple[int, Offset]]
@@ -255,10 +304,7 @@ class SegmentIndexes:
 
     def close(self) -> None:
         """Close the files."""
-        if self._opened is not None:
-            for file in self._opened:
-                file.close()
-            self._opened = None
+        self._close_opened()
         if self._tables is not None:
             self._tables.aborted.close()
 
@@ -284,8 +330,10 @@ class SegmentIndexes:
             CorruptBatchError: a file is damaged. It is removed, so that the next start builds the indexes again.
         """
         try:
+            # One that was found damaged before is gone, and an empty one is as wrong.
+            offsets = self._files.read(self._names[0]) if self._files.exists(self._names[0]) else b""
             tables = _Tables(
-                OffsetIndex.from_bytes(self._files.read(self._names[0]), self._base_offset),
+                OffsetIndex.from_bytes(offsets, self._base_offset),
                 TimeIndex.from_bytes(self._files.read(self._names[1]), self._base_offset),
                 AbortedIndex.read(self._files, self._names[2]),
             )
@@ -295,9 +343,29 @@ class SegmentIndexes:
             path = self._files.path_of(self._names[0])
             raise CorruptBatchError(
                 f"an index of the segment is damaged, {path}: {error}; start the node again, and it makes the indexes "
-                "of this segment again from its batches"
+                "of this segment again from its batches",
+                path=path,
             ) from error
         return tables
+
+    def _try_attach(self) -> None:
+        try:
+            self.attach()
+        except DiskFullError as error:
+            self._fall_behind(error)
+
+    def _fall_behind(self, error: DiskFullError) -> None:
+        """Close the files, which lack entries now: `attach` writes them again."""
+        if not self._is_behind:
+            _logger.warning("%s; the index of the segment is written when there is room", error)
+        self._is_behind = True
+        self._close_opened()
+
+    def _close_opened(self) -> None:
+        if self._opened is not None:
+            for file in self._opened:
+                file.close()
+            self._opened = None
 
     def _no_aborted(self) -> AbortedIndex:
         return AbortedIndex(self._files, self._names[2])
@@ -306,17 +374,6 @@ class SegmentIndexes:
         if header.max_timestamp_ms > self._largest_timestamp_ms:
             self._largest_timestamp_ms = header.max_timestamp_ms
             self._offset_of_largest = header.last_offset
-
-    def _make_equal(self, name: str, content: bytes) -> File:
-        if self._files.exists(name):
-            file = self._files.open(name)
-            if file.size_bytes == len(content) and file.read(0, len(content)) == content:
-                return file
-            file.close()
-        file = self._files.create(name)
-        if content:
-            file.append(content)
-        return file
 
 
 def _check(tables: _Tables, summary: IndexSummary) -> None:

@@ -28,6 +28,11 @@ class IndexSummary:
     offset_of_largest: Offset
     transactional_range: tuple[Offset, Offset] | None
 
+    @property
+    def size_bytes(self) -> int:
+        """Size of the three files together."""
+        return self.offset_index_bytes + self.time_index_bytes + self.aborted_index_bytes
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentSummary:

@@ -22,7 +22,7 @@ import re
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 
-from raft.errors import CorruptBatchError, DecodeError
+from raft.errors import CorruptBatchError, DecodeError, DiskFullError
 from raft.snapshots import SnapshotContents, SnapshotIndex, SnapshotScan
 from raft.snapshots.offset_index import INDEX_SUFFIX
 from raft.storage.atomic_file import replace_file
@@ -163,6 +163,12 @@ class SnapshotFolder:
             if not self.has(snapshot):
                 self._files.remove(self.name_of(snapshot) + INDEX_SUFFIX)
 
+    def remove(self, snapshot: OffsetAndEpoch) -> None:
+        """Remove a whole snapshot and its index, and return when that is on the disk."""
+        self._files.remove(self.name_of(snapshot))
+        self._files.remove(self.name_of(snapshot) + INDEX_SUFFIX)
+        self._files.sync_directory(self.directory)
+
     # Snapshots of this node's log
 
     def create(self, snapshot: OffsetAndEpoch) -> File:
@@ -185,6 +191,10 @@ class SnapshotFolder:
         self._files.rename(name + MAKING_SUFFIX, name)
         self._files.sync_directory(self.directory)
 
+    def remove_making(self, snapshot: OffsetAndEpoch) -> None:
+        """Remove the file of a snapshot that was not made to its end."""
+        self._files.remove(self.name_of(snapshot) + MAKING_SUFFIX)
+
     # Snapshots of other nodes
 
     def store_piece(self, snapshot: OffsetAndEpoch, position: int, piece: bytes) -> None:
@@ -194,6 +204,9 @@ class SnapshotFolder:
             snapshot: end offset and epoch.
             position: of the piece in the file: the size of the pieces before.
             piece: its bytes.
+
+        Raises:
+            DiskFullError: the disk has no room for the piece; the call may be repeated.
         """
         if position == 0:
             self._end_download()
@@ -202,7 +215,11 @@ class SnapshotFolder:
         part = self._part
         assert part is not None, "a snapshot begins at position 0"
         assert part.size_bytes == position, f"piece at position {position}, expected {part.size_bytes}"
-        part.append(piece)
+        try:
+            part.append(piece)
+        except DiskFullError:
+            part.truncate(position)
+            raise
         if self._damage is None:
             try:
                 self._scan.feed(piece)
@@ -228,6 +245,8 @@ class SnapshotFolder:
 
     def begin_install(self, snapshot: OffsetAndEpoch) -> None:
         """Flush a whole snapshot and mark it as about to replace the log; return when that is on the disk."""
+        if self.interrupted_install() == snapshot:
+            return  # An earlier call has done this, and the disk had no room for what follows.
         assert self._part is not None, "its pieces were stored"
         self._part.flush()
         self._end_download()
@@ -292,10 +311,15 @@ class SnapshotFolder:
         try:
             yield
         except DecodeError as error:
-            raise CorruptBatchError(f"{self._files.path_of(name)} is damaged: {error}") from error
+            path = self._files.path_of(name)
+            raise CorruptBatchError(f"{path} is damaged: {error}", path=path) from error
 
     def _write_index(self, name: str, contents: SnapshotContents) -> None:
-        replace_file(self._files, name + INDEX_SUFFIX, contents.index.to_bytes(snapshot_bytes=contents.size_bytes))
+        content = contents.index.to_bytes(snapshot_bytes=contents.size_bytes)
+        try:
+            replace_file(self._files, name + INDEX_SUFFIX, content)
+        except DiskFullError as error:
+            _logger.warning("%s; the index is made again when the snapshot is opened", error)
 
     def _named(self, form: re.Pattern[str]) -> list[OffsetAndEpoch]:
         matches = map(form.fullmatch, self._files.names_in(self.directory))

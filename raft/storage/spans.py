@@ -15,6 +15,7 @@ PLACE_BYTES = 27
 """Bytes of a batch that hold its offsets and its size: up to its last offset delta."""
 
 _BASE_OFFSET_AND_LENGTH = struct.Struct(">qi")
+_BASE_OFFSET = struct.Struct(">q")
 _LAST_OFFSET_DELTA = struct.Struct(">i")
 _PRODUCER_ID = struct.Struct(">q")
 _PRODUCER_ID_AT = 43
@@ -37,6 +38,12 @@ def place_at(buffer: bytes, position: int) -> tuple[int, int]:
     if size_bytes < HEADER.size:
         raise DecodeError(f"batch of {size_bytes} bytes")
     return base_offset + last_offset_delta, size_bytes
+
+
+def bounds_at(buffer: bytes, position: int) -> tuple[int, int, int]:
+    """Return base offset, last offset and size of the batch at `position`; see `place_at`."""
+    (base_offset,) = _BASE_OFFSET.unpack_from(buffer, position)
+    return (base_offset, *place_at(buffer, position))
 
 
 def skip_to(buffer: bytes, offset: Offset) -> int:

@@ -12,6 +12,8 @@
     4     number of commits             int32
           for each                      int64 offset of the WRITE_COMMIT, int64 first offset, int32 number of parts
                                         without a marker, int64 producer id of each
+    4     number of ended writes        int32; the rest is missing in version 2 of the file
+          for each                      int64 first offset, int64 end offset
 
 Kafka's tools do not read this section.
 """
@@ -19,12 +21,12 @@ Kafka's tools do not read this section.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from raft.errors import DecodeError
 from raft.storage.written_entry import WRITTEN, read_written, write_written
-from raft.transactions import CommitImage, OpenTransaction, TransactionalProducer, TransactionsImage
+from raft.transactions import CommitImage, EndedWrite, OpenTransaction, TransactionalProducer, TransactionsImage
 from raft.types import ControlType, Offset
 from raft.writers import Written
 
@@ -34,6 +36,7 @@ _COUNT = struct.Struct(">i")
 _TRANSACTION = struct.Struct(">qhqqqqqQb")
 _PRODUCER = struct.Struct(">qhiqhbqh")
 _COMMIT = struct.Struct(">qqi")
+_ENDED_WRITE = struct.Struct(">qq")
 _PRODUCER_ID = struct.Struct(">q")
 _NONE = -1
 _NO_PRODUCER = (-1, -1)
@@ -41,8 +44,15 @@ _END_TYPES = {int(end): end for end in (ControlType.ABORT, ControlType.COMMIT)}
 
 
 def write_transactions(image: TransactionsImage) -> bytes:
-    """Return the bytes of the section."""
-    return b"".join(_pieces(image))
+    """Return the bytes of the section, up to the ended writes if there are none."""
+    return b"".join((*_pieces(image), *_pieces_of_ended_writes(image.ended_writes)))
+
+
+def _pieces_of_ended_writes(writes: Sequence[EndedWrite]) -> Iterator[bytes]:
+    if writes:
+        yield _COUNT.pack(len(writes))
+        for write in writes:
+            yield _ENDED_WRITE.pack(write.first_offset, write.end_offset)
 
 
 def _pieces(image: TransactionsImage) -> Iterator[bytes]:
@@ -79,8 +89,16 @@ def _pieces(image: TransactionsImage) -> Iterator[bytes]:
         yield from map(_PRODUCER_ID.pack, commit.missing)
 
 
-def read_transactions(content: bytes, position: int, end_offset: Offset) -> tuple[TransactionsImage, int]:
+def read_transactions(
+    content: bytes, position: int, end_offset: Offset, *, has_ended_writes: bool
+) -> tuple[TransactionsImage, int]:
     """Return the section that begins at `position`, and its end.
+
+    Args:
+        content: of the file.
+        position: where the section begins.
+        end_offset: the offset in the name of the file.
+        has_ended_writes: whether it ends with ended writes.
 
     Raises:
         DecodeError: a number is impossible.
@@ -91,6 +109,7 @@ def read_transactions(content: bytes, position: int, end_offset: Offset) -> tupl
         transactions=reader.sequence(reader.transaction, _TRANSACTION.size),
         producers=reader.sequence(reader.producer, _PRODUCER.size),
         commits=reader.sequence(reader.commit, _COMMIT.size),
+        ended_writes=reader.sequence(reader.ended_write, _ENDED_WRITE.size) if has_ended_writes else (),
     )
     is_open = {transaction.producer_id for transaction in image.transactions}
     for commit in image.commits:
@@ -104,6 +123,7 @@ class _Reader:
         self._content = content
         self.position = position
         self._end_offset = end_offset
+        self._ended_to = 0
 
     def sequence(self, read: Callable[[], Value], least_bytes: int) -> tuple[Value, ...]:
         (count,) = self._take(_COUNT)
@@ -156,6 +176,13 @@ class _Reader:
             raise DecodeError(f"producer snapshot with a commit of {count} parts")
         missing = tuple(self._take(_PRODUCER_ID)[0] for _ in range(count))
         return CommitImage(offset=Offset(offset), first_offset=Offset(first), missing=missing)
+
+    def ended_write(self) -> EndedWrite:
+        first, end = self._take(_ENDED_WRITE)
+        if not self._ended_to <= first < end <= self._end_offset:
+            raise DecodeError(f"producer snapshot up to {self._end_offset} with an ended write from {first} to {end}")
+        self._ended_to = end
+        return EndedWrite(first_offset=Offset(first), end_offset=Offset(end))
 
     def _written(self) -> Written:
         written = read_written(self._content, self.position, self._end_offset)

@@ -24,6 +24,19 @@ class CommitImage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EndedWrite:
+    """A multipart write whose last marker is in the log, or several that overlap.
+
+    Fields:
+        first_offset: of the first record of all their parts.
+        end_offset: behind the last of their markers.
+    """
+
+    first_offset: Offset
+    end_offset: Offset
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TransactionsImage:
     """The table of transactions. It does not change with the table.
 
@@ -31,11 +44,13 @@ class TransactionsImage:
         transactions: the open ones, in the order in which they began.
         producers: those with a transactional id; the one whose last use is the oldest comes first.
         commits: multipart writes that are committed but not ended, in the order of the log.
+        ended_writes: multipart writes that have ended behind the begin of an open transaction, in the order of the log.
     """
 
     transactions: tuple[OpenTransaction, ...] = ()
     producers: tuple[TransactionalProducer, ...] = ()
     commits: tuple[CommitImage, ...] = ()
+    ended_writes: tuple[EndedWrite, ...] = ()
 
 
 NO_TRANSACTIONS = TransactionsImage()

@@ -70,6 +70,10 @@ class Journal:
         while self._changes and self._changes[0].base_offset < high_watermark:
             self._changes.popleft()
 
+    def is_committed(self, base_offset: Offset) -> bool:
+        """Whether the batch at this offset is known to be committed."""
+        return base_offset < self._committed
+
     def forget_everything(self) -> None:
         """Forget all changes and what is committed."""
         self._changes.clear()
@@ -77,5 +81,5 @@ class Journal:
 
     def _note(self, table: MutableMapping[Any, Any], key: Any, before: Any) -> None:
         # A start counts a whole log, and needs to undo its tail only.
-        if self._offset >= self._committed:
+        if not self.is_committed(self._offset):
             self._changes.append(_Change(self._offset, table, key, before))

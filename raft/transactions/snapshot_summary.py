@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from raft.transactions.producer_state import ProducerStateImage
-from raft.types import EpochStart, OffsetAndEpoch
+from raft.types import EpochStart, LoggedVoters, OffsetAndEpoch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,9 +18,11 @@ class SnapshotSummary:
         producers: the writers and the transactions. Those that are open there have ended behind the snapshot: every
             leader has their markers, so no more is known of them than where they began.
         shows_records: whether clients read the records in it.
+        logged_voters: what it says of the voters; None for nothing.
     """
 
     end: OffsetAndEpoch
     epochs: tuple[EpochStart, ...]
     producers: ProducerStateImage
     shows_records: bool = False
+    logged_voters: LoggedVoters | None = None

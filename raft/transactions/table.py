@@ -4,9 +4,13 @@ Like the table of writers, every node keeps it, rebuilds it from the batch heade
 the log is truncated. So a new leader knows which transactions are open and which commits it has to complete, and every
 node knows its last stable offset.
 
-The last stable offset is the offset below which every record is committed and its transaction has ended. A transaction
-ends with its marker, and the parts of a multipart write end together, with the last marker of the write. A marker that
-is not committed yet may still be truncated, so it ends nothing before it is below the high watermark.
+Kafka's last stable offset is the offset below which every record is committed and its transaction has ended. A
+transaction ends with its marker, and the parts of a multipart write end together, with the last marker of the write. A
+marker that is not committed yet may still be truncated, so it ends nothing before it is below the high watermark.
+
+The last stable offset of this project may be lower: it is never within a multipart write, because a reader would see
+its first records without the others. So the writes that have ended are remembered until Kafka's last stable offset has
+passed them.
 """
 
 from __future__ import annotations
@@ -16,7 +20,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from raft.transactions.image import CommitImage, TransactionsImage
+from raft.transactions.ended_writes import EndedWrites
+from raft.transactions.image import CommitImage, EndedWrite, TransactionsImage
 from raft.transactions.journal import Journal
 from raft.transactions.transaction import AbortedTransaction, OpenTransaction, TransactionalProducer
 from raft.types import BatchHeader, ControlType, Offset, TransactionalId, WriteCommit
@@ -28,6 +33,7 @@ MAX_TRANSACTIONAL_IDS = 10_000
 Key = TypeVar("Key")
 Value = TypeVar("Value")
 
+_BEHIND_EVERY_LOG = Offset((1 << 63) - 1)
 _END_TYPES = (ControlType.ABORT, ControlType.COMMIT)
 
 
@@ -52,6 +58,7 @@ class _Ended:
 
     first_offset: Offset
     end_offset: Offset
+    is_write: bool
 
 
 class TransactionTable:
@@ -65,6 +72,7 @@ class TransactionTable:
         "_commit_of",
         "_commits",
         "_ended",
+        "_ended_writes",
         "_forgettable",
         "_journal",
         "_max_transactional_ids",
@@ -86,7 +94,9 @@ class TransactionTable:
         self._name_of: dict[int, str] = {}
         self._commits: OrderedDict[Offset, _Commit] = OrderedDict()
         self._commit_of: dict[int, Offset] = {}
+        # Those above the high watermark, and below it the writes among them.
         self._ended: deque[_Ended] = deque()
+        self._ended_writes = EndedWrites()
 
     # Reading
 
@@ -139,13 +149,45 @@ class TransactionTable:
         """When everything below this offset is committed, every transaction that has ended so far is."""
         return self._ended[-1].end_offset if self._ended else Offset(0)
 
+    def has_parts_of(self, tag: int) -> bool:
+        """Whether parts of the multipart write with this tag are open."""
+        return tag in self._part_counts
+
     def last_stable_offset(self, high_watermark: Offset) -> Offset:
+        """Return the offset below which every record is committed, its transaction has ended, and its write is whole.
+
+        It never falls when the high watermark rises: a write that a higher one is within was open at the lower one, or
+        had ended there and held it back as well.
+        """
+        stable = self.kafkas_stable_offset(high_watermark)
+        write = self.ended_write_around(stable, high_watermark)
+        return stable if write is None else write.first_offset
+
+    def kafkas_stable_offset(self, high_watermark: Offset) -> Offset:
         """Return the offset below which every record is committed and its transaction has ended."""
         stable = min(high_watermark, self._first_open(high_watermark))
         for ended in self._ended:
             if ended.end_offset > high_watermark:
                 stable = min(stable, ended.first_offset)
         return stable
+
+    @property
+    def has_ended_writes(self) -> bool:
+        """Whether there is an ended multipart write below the high watermark that is not stable yet."""
+        return bool(self._ended_writes)
+
+    def ended_write_around(self, stable_offset: Offset, high_watermark: Offset) -> EndedWrite | None:
+        """Return the write, or those that overlap, within which Kafka's last stable offset is; None for none."""
+        return self._writes_ended_below(high_watermark).around(stable_offset)
+
+    def _writes_ended_below(self, high_watermark: Offset) -> EndedWrites:
+        later = [each for each in self._ended if each.is_write and each.end_offset <= high_watermark]
+        if not later:
+            return self._ended_writes
+        writes = EndedWrites(self._ended_writes)
+        for each in later:
+            writes.add(each.first_offset, each.end_offset)
+        return writes
 
     def _first_open(self, otherwise: Offset) -> Offset:
         """Return where the first transaction that has not ended begins; `otherwise` if there is none."""
@@ -188,8 +230,15 @@ class TransactionTable:
     def committed(self, high_watermark: Offset) -> None:
         """Forget what is needed to undo batches below the high watermark: they are never truncated."""
         self._journal.committed(high_watermark)
+        self._pass_ended(high_watermark)
+
+    def _pass_ended(self, high_watermark: Offset) -> None:
         while self._ended and self._ended[0].end_offset <= high_watermark:
-            self._ended.popleft()
+            ended = self._ended.popleft()
+            if ended.is_write:
+                self._ended_writes.add(ended.first_offset, ended.end_offset)
+        if self._ended_writes:
+            self._ended_writes.forget(self.kafkas_stable_offset(high_watermark))
 
     def forget_everything(self) -> None:
         """Start with an empty table, because a snapshot has replaced the log."""
@@ -198,10 +247,13 @@ class TransactionTable:
         self._commits.clear()
         self._commit_of.clear()
         self._ended.clear()
+        self._ended_writes.clear()
         self._journal.forget_everything()
 
     def image(self) -> TransactionsImage:
-        """Return a copy of the table."""
+        """Return a copy of the table. It is used once the whole log is committed that the table is of."""
+        writes = EndedWrites(self._writes_ended_below(_BEHIND_EVERY_LOG))
+        writes.forget(self._first_open(_BEHIND_EVERY_LOG))
         missing: dict[Offset, list[int]] = {offset: [] for offset in self._commits}
         for producer_id, offset in self._commit_of.items():
             missing[offset].append(producer_id)
@@ -212,6 +264,7 @@ class TransactionTable:
                 CommitImage(offset=offset, first_offset=commit.first_offset, missing=tuple(sorted(missing[offset])))
                 for offset, commit in self._commits.items()
             ),
+            ended_writes=tuple(writes),
         )
 
     def restore(self, image: TransactionsImage) -> None:
@@ -228,6 +281,7 @@ class TransactionTable:
         for commit in image.commits:
             self._commits[commit.offset] = _Commit(commit.offset, commit.first_offset, len(commit.missing))
             self._commit_of.update(dict.fromkeys(commit.missing, commit.offset))
+        self._ended_writes = EndedWrites(image.ended_writes)
 
     # Changes, all of them through the journal
 
@@ -251,6 +305,9 @@ class TransactionTable:
         if is_part(header):
             self._count_part(producer_id, -1)
         self._count_ended(transaction, header.end_offset)
+        if self._journal.is_committed(header.base_offset):
+            # A start counts a whole log, and remembers no end in it for longer than while the log was written.
+            self._pass_ended(header.end_offset)
         if end is ControlType.COMMIT:
             return None
         return AbortedTransaction(
@@ -263,14 +320,14 @@ class TransactionTable:
     def _count_ended(self, transaction: OpenTransaction, end_offset: Offset) -> None:
         offset = self._journal.take(self._commit_of, transaction.producer_id)
         if offset is None:
-            self._ended.append(_Ended(transaction.first_offset, end_offset))
+            self._ended.append(_Ended(transaction.first_offset, end_offset, is_write=False))
             return
         commit = self._commits[offset]
         if commit.missing_count > 1:
             self._journal.put(self._commits, offset, replace(commit, missing_count=commit.missing_count - 1))
         else:
             self._journal.take(self._commits, offset)
-            self._ended.append(_Ended(commit.first_offset, end_offset))
+            self._ended.append(_Ended(commit.first_offset, end_offset, is_write=True))
 
     def _begin_commit(self, header: BatchHeader, commit: WriteCommit) -> None:
         parts = [self._open[part.producer_id] for part in commit.parts if part.producer_id in self._open]

@@ -33,7 +33,6 @@ not sent), COMPAT-4 (ApiVersions is sent again in an older version). Source: KIP
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -41,8 +40,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 from raft import __version__
 from raft.codec import Message
 from raft.errors import AuthenticationError, DecodeError, ErrorCode, LocalProtocolError, error_name
-from raft.wire.apis import API_VERSIONS, APIS, SASL_AUTHENTICATE, SASL_HANDSHAKE, Api, api_of
-from raft.wire.features import FEATURE_NAME
+from raft.wire.apis import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE, Api, api_of
 from raft.wire.frames import FrameReader, decode_response, encode_request
 from raft.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from raft.wire.messages.sasl import (
@@ -51,7 +49,9 @@ from raft.wire.messages.sasl import (
     SaslHandshakeRequest,
     SaslHandshakeResponse,
 )
+from raft.wire.negotiation import asks_for_sasl, common_versions, older_version
 from raft.wire.protection import NO_PROTECTION, Authenticator, Protection
+from raft.wire.response_limits import MAX_UNKNOWN_BYTES, response_limit_bytes
 from raft.wire.sasl_exchange import NO_SASL, SaslExchange
 
 Tag = TypeVar("Tag")
@@ -131,7 +131,8 @@ class Connection(Generic[Tag]):
 
     Args:
         client_id: names this client in the logs of the node.
-        max_frame_bytes: the largest response that is accepted, without the four bytes of its size.
+        max_frame_bytes: the largest response with records that is accepted, without the four bytes of its size. Others
+            have at most 100 MiB, and 1 MiB until both sides have proved who they are.
         protection: its TLS and SASL.
 
     Attributes:
@@ -145,6 +146,7 @@ class Connection(Generic[Tag]):
         self._sasl: SaslExchange | None = None
         self._versions: ApiVersionsResponse | None = None
         self._client_id = client_id
+        self._max_frame_bytes = max_frame_bytes
         self._frames = FrameReader(max_frame_bytes)
         self._state = ConnectionState.NEGOTIATING
         self._common_versions: dict[int, tuple[int, int]] = {}
@@ -253,8 +255,10 @@ class Connection(Generic[Tag]):
         try:
             if self._channel is not None:
                 data = self._channel.receive(data)
+            self._frames.max_frame_bytes = self._limit_bytes()
             for frame in self._frames.receive(data):
                 event = self._on_frame(frame)
+                self._frames.max_frame_bytes = self._limit_bytes()
                 if event is not None:
                     events.append(event)
             if self._frames.has_partial_frame:
@@ -265,7 +269,24 @@ class Connection(Generic[Tag]):
         except AuthenticationError as error:
             self._fail()
             events.append(AuthenticationFailed(error=error))
+        except Exception as error:
+            is_ready = self._state is ConnectionState.READY
+            self._fail()
+            if is_ready:
+                raise
+            # The other side was not checked to the end. The connection must not be used, whatever the reason is.
+            failure = AuthenticationError(f"cannot find out who the node is: {error!r}")
+            failure.__cause__ = error
+            events.append(AuthenticationFailed(error=failure))
         return events
+
+    def _limit_bytes(self) -> int:
+        """Return how large the next response may be: that to the oldest request in flight."""
+        key = self._in_flight[0][1].key if self._in_flight else None
+        if self._state is ConnectionState.NEGOTIATING or key is None or key in _LOWEST_SASL_VERSION:
+            return min(self._max_frame_bytes, MAX_UNKNOWN_BYTES)
+        limit_bytes = response_limit_bytes(key)
+        return self._max_frame_bytes if limit_bytes is None else min(self._max_frame_bytes, limit_bytes)
 
     def _fail(self) -> None:
         self._state = ConnectionState.FAILED
@@ -300,17 +321,17 @@ class Connection(Generic[Tag]):
         response = _decode(frame, API_VERSIONS, version, self._api_versions_id)
         assert isinstance(response, ApiVersionsResponse), "decoded as the response to ApiVersions"
         if is_too_new and self._api_versions_version > 0:
-            self._api_versions_version = _older_version(response, refused=self._api_versions_version)
+            self._api_versions_version = older_version(response, refused=self._api_versions_version)
             self._api_versions_id = self._send_api_versions()
             return None
         if response.error_code:
             raise DecodeError(f"received error {error_name(response.error_code)} in response to ApiVersions")
-        self._common_versions = dict(_common_versions(response))
+        self._common_versions = dict(common_versions(response))
         self._versions = response
         if self._new_authenticator is not None:
             self._begin_authentication(self._new_authenticator())
             return None
-        if _asks_for_sasl(response):
+        if asks_for_sasl(response):
             raise AuthenticationError(
                 "the node asks for SASL: expected security.protocol=SASL_PLAINTEXT or SASL_SSL, and the name and "
                 "password of a user; a quorum of `kraft dev` or QuorumService has them in its client.properties"
@@ -356,30 +377,6 @@ class Connection(Generic[Tag]):
         )
         self._next_correlation_id = (correlation_id + 1) % _CORRELATION_IDS
         return correlation_id
-
-
-def _older_version(refusal: ApiVersionsResponse, *, refused: int) -> int:
-    """Return the highest version of ApiVersions that a refusal names; 0 if it names none below the refused one."""
-    for served in refusal.api_keys:
-        if served.api_key == API_VERSIONS.key and 0 <= served.max_version < refused:
-            return served.max_version
-    return 0
-
-
-def _asks_for_sasl(response: ApiVersionsResponse) -> bool:
-    """Return whether a node of this project asks for SASL. Apache Kafka's names its APIs on every listener."""
-    is_ours = any(feature.name == FEATURE_NAME for feature in response.supported_features)
-    return is_ours and any(served.api_key == SASL_HANDSHAKE.key for served in response.api_keys)
-
-
-def _common_versions(response: ApiVersionsResponse) -> Iterator[tuple[int, tuple[int, int]]]:
-    """Yield the key of each API that both sides support, with the lowest and the highest common version (COMPAT-1)."""
-    for served in response.api_keys:
-        if served.api_key in APIS:
-            ours = APIS[served.api_key].versions
-            lowest, highest = max(served.min_version, ours.lowest), min(served.max_version, ours.highest)
-            if lowest <= highest:
-                yield served.api_key, (lowest, highest)
 
 
 def _decode(frame: bytes, api: Api[Any, Any], version: int, expected_id: int) -> Message:

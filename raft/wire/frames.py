@@ -41,10 +41,13 @@ class FrameReader:
 
     Args:
         max_frame_bytes: the largest frame that is accepted, in bytes.
+
+    Attributes:
+        max_frame_bytes: see there. It may change between two frames.
     """
 
     def __init__(self, max_frame_bytes: int) -> None:
-        self._max_frame_bytes = max_frame_bytes
+        self.max_frame_bytes = max_frame_bytes
         self._size = b""
         self._frame_bytes: int | None = None
         self._parts: list[bytes] = []
@@ -87,8 +90,8 @@ class FrameReader:
                 if self._frame_bytes is None:
                     return
             size = self._frame_bytes
-            if not 0 <= size <= self._max_frame_bytes:
-                raise DecodeError(f"received a frame of {size} bytes, expected 0 to {self._max_frame_bytes}")
+            if not 0 <= size <= self.max_frame_bytes:
+                raise DecodeError(f"received a frame of {size} bytes, expected 0 to {self.max_frame_bytes}")
             end = min(len(data), position + size - self._received_bytes)
             self._keep(data[position:end])
             position = end
@@ -103,7 +106,7 @@ class FrameReader:
         if self.has_partial_frame or len(data) < _SIZE.size:
             return False
         (size,) = _SIZE.unpack_from(data)
-        return bool(size == len(data) - _SIZE.size and size <= self._max_frame_bytes)
+        return bool(size == len(data) - _SIZE.size and size <= self.max_frame_bytes)
 
     def _keep(self, part: bytes) -> None:
         self._received_bytes += len(part)

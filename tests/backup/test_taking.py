@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,7 +20,7 @@ from raft.records.record import Record
 from tests.backup.quorums import compacting, restore_all, without_cluster_id
 from tests.node.harness.batches import batch_of
 from tests.node.harness.loop import NodesInProcess
-from tests.node.harness.properties import CLUSTER_ID, TOPIC, voters_properties
+from tests.node.harness.properties import CLUSTER_ID, TOPIC, Properties, voters_properties
 from tests.node.harness.waiting import eventually
 from tests.node.test_compaction import KEYS, ROUNDS, start_offset, state, write
 from tests.workload.appenders import Appenders
@@ -194,6 +195,15 @@ def test_backup_while_appends_run_and_the_leader_is_replaced(nodes: NodesInProce
             assert read_all(other) == records
 
 
+def copy_partition(source: Properties, target: Properties) -> None:
+    """Make a stopped node's log and snapshots those of another one. Its election state stays."""
+    folder, other = (Path(each["log.dirs"]) / f"{TOPIC}-0" for each in (source, target))
+    state = (other / "quorum-state").read_bytes()
+    shutil.rmtree(other)
+    shutil.copytree(folder, other)
+    (other / "quorum-state").write_bytes(state)
+
+
 def test_snapshot_of_another_leader_begins_the_backup_anew(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     small_pieces = {"controller.quorum.fetch.snapshot.max.bytes": "500"}
     configurations = {
@@ -206,7 +216,12 @@ def test_snapshot_of_another_leader_begins_the_backup_anew(tmp_path: Path, caplo
             for round_ in range(ROUNDS):
                 write(client, model, round_)
         eventually(lambda: all(start_offset(nodes, each) for each in nodes.running), "snapshots")
-        left = nodes.wait_for_leader()
+        for node_id in configurations:
+            nodes.stop(node_id)
+        # Each node makes snapshots of its own. Now all have the same ones.
+        for node_id in (2, 3):
+            copy_partition(configurations[1], configurations[node_id])
+        left = nodes.start().wait_for_leader()
         with InterruptedClient(
             nodes, lambda found: isinstance(found, SnapshotPiece), lambda: nodes.stop(left)
         ) as client:

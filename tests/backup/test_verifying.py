@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 
 from raft.backup import verify_backup
-from raft.errors import StorageError
+from raft.backup.checks import BackupCheck
+from raft.errors import DecodeError, StorageError
+from raft.records.header import LENGTH_END
 from raft.records.split import walk_headers
+from raft.types import LARGEST_BATCH_BYTES
 
 
 def places(backup: Path) -> list[tuple[str, int, int]]:
@@ -66,3 +69,41 @@ def test_backup_that_ends_early_is_refused_at_every_length(small: Path, tmp_path
         path.write_bytes(content[:length])
         with pytest.raises(StorageError, match=str(path)):
             verify_backup(path)
+
+
+def sparse_member(name: bytes, size: int) -> bytes:
+    """A member in the form of GNU tar with a hole: one sector of content, and an announced size."""
+    content = bytes(512)
+    header = bytearray(512)
+    header[: len(name)] = name
+    header[100:136] = b"0000600\0" + b"0000000\0" * 2 + b"%011o\0" % len(content)
+    header[136:148] = b"00000000000\0"
+    header[156:157], header[257:265] = b"S", b"ustar  \0"
+    header[386:434] = b"".join(b"%011o\0" % number for number in (0, len(content), size, 0))
+    header[483:495] = b"%011o\0" % size
+    header[148:156] = b" " * 8
+    header[148:156] = b"%06o\0 " % sum(header)
+    return bytes(header) + content + bytes(1024)
+
+
+def test_member_with_holes_is_refused_before_its_zeros_are_read(tmp_path: Path) -> None:
+    """A file of two kilobytes would take as much memory as it announces."""
+    path = tmp_path / "sparse.tar"
+    path.write_bytes(sparse_member(b"00000000000000000000.log", 1 << 32))
+    with tarfile.open(path) as tar:
+        (member,) = tar.getmembers()
+        assert member.isreg()
+        assert member.size == 1 << 32
+
+    with pytest.raises(StorageError, match=r"member 00000000000000000000\.log is no plain file, so this is no backup"):
+        verify_backup(path)
+
+
+def test_batch_that_is_larger_than_a_node_accepts_is_damage() -> None:
+    """Its bytes would be collected, whatever they are."""
+    check = BackupCheck()
+    size = LARGEST_BATCH_BYTES + 1
+    check.begin("00000000000000000000.log", size)
+
+    with pytest.raises(DecodeError, match=f"^batch of {size} bytes, expected at most {LARGEST_BATCH_BYTES}$"):
+        check.feed(bytes(8) + (size - LENGTH_END).to_bytes(4, "big") + bytes(4) + b"\2" + bytes(44))

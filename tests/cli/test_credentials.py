@@ -20,6 +20,7 @@ from tests.cli.in_process import KraftInProcess
 from tests.processes.finished import Finished
 
 PASSWORD = "planted-secret"
+OTHER_USER = 65534
 
 
 class Command:
@@ -88,14 +89,74 @@ def test_file_has_no_password_and_only_its_owner_reads_it(command: Command) -> N
     assert list(command.file.parent.iterdir()) == [command.file], "no other file is left"
 
 
+@pytest.mark.parametrize(
+    ("given", "kept"), [(0o600, "-rw-------"), (0o640, "-rw-r-----"), (0o666, "-rw-r-----"), (0o604, "-rw-------")]
+)
 @pytest.mark.rule("AUTH-12")
-def test_file_that_everyone_could_read_is_private_after_a_change(command: Command) -> None:
+def test_changed_file_stays_readable_for_its_group_and_for_no_other_user(
+    command: Command, given: int, kept: str
+) -> None:
     command("add", "alice")
-    command.file.chmod(0o666)
+    command.file.chmod(given)
 
     command("add", "bob")
 
-    assert mode(command.file) == "-rw-------"
+    assert mode(command.file) == kept
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give a file to another user")
+@pytest.mark.rule("AUTH-11")
+def test_changed_file_still_belongs_to_the_user_of_the_node(command: Command) -> None:
+    command("add", "alice")
+    os.chown(command.file, OTHER_USER, OTHER_USER)
+
+    for arguments in (["add", "bob"], ["remove", "alice"]):
+        command(*arguments).require_success()
+
+        assert (command.file.stat().st_uid, command.file.stat().st_gid) == (OTHER_USER, OTHER_USER)
+
+
+@pytest.mark.rule("AUTH-11")
+def test_file_that_would_get_another_owner_stays_as_it_is(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    command("add", "alice")
+    content = command.file.read_bytes()
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "chown", refuse)
+    done = command("remove", "alice")
+
+    assert done.exit_code == 1
+    assert done.errors.startswith(f"kraft: {command.file} has user id {os.geteuid()} and group id ")
+    assert done.errors.endswith("(Operation not permitted): run the command as that user, or as root\n")
+    assert command.file.read_bytes() == content
+    assert list(command.file.parent.iterdir()) == [command.file], "no other file is left"
+
+
+@pytest.mark.rule("AUTH-6")
+def test_file_keeps_the_pepper_that_its_first_command_has_drawn(command: Command) -> None:
+    command("add", "alice")
+    pepper = command.users.pepper
+
+    command("add", "bob")
+    command("remove", "alice")
+
+    assert pepper is not None
+    assert command.users.pepper == pepper
+
+
+@pytest.mark.rule("AUTH-6")
+def test_file_of_an_older_version_gets_a_pepper_at_the_next_command(command: Command) -> None:
+    command("add", "alice")
+    older = json.loads(command.file.read_text())
+    del older["pepper"]
+    command.file.write_text(json.dumps(older))
+
+    command("add", "bob")
+
+    assert command.users.pepper is not None
+    assert command.users.by_user.keys() == {"alice", "bob"}
 
 
 @pytest.mark.parametrize(

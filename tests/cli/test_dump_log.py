@@ -12,7 +12,14 @@ from raft.records.batch import build_batch
 from raft.records.compression import Compression
 from raft.records.record import Record
 from raft.storage.producer_snapshot import encode_producer_snapshot
-from raft.transactions import ProducerStateImage
+from raft.transactions import (
+    CommitImage,
+    EndedWrite,
+    OpenTransaction,
+    ProducerStateImage,
+    TransactionalProducer,
+    TransactionsImage,
+)
 from raft.types import Epoch, Offset
 from raft.writers import TableImage, Written
 from tests.cli.in_process import KraftInProcess
@@ -124,6 +131,36 @@ def test_producer_snapshot_is_shown(here: KraftInProcess, tmp_path: Path) -> Non
         "logTime": 100,
         "contentChecksum": 9,
     }
+
+
+def test_transactions_in_a_producer_snapshot_are_shown(here: KraftInProcess, tmp_path: Path) -> None:
+    part = OpenTransaction(
+        producer_id=1 << 61,
+        producer_epoch=0,
+        first_offset=Offset(2),
+        last_offset=Offset(4),
+        record_count=3,
+        content_checksum=0,
+    )
+    transactions = TransactionsImage(
+        transactions=(part,),
+        producers=(
+            TransactionalProducer(name="orders", producer_id=17, producer_epoch=1, timeout_ms=900, used_at=Offset(0)),
+        ),
+        commits=(CommitImage(offset=Offset(5), first_offset=Offset(2), missing=(part.producer_id,)),),
+        ended_writes=(EndedWrite(first_offset=Offset(1), end_offset=Offset(7)),),
+    )
+    writers = TableImage(end_offset=Offset(8), log_time_ms=100, first_log_time_ms=1, histories={})
+    content = encode_producer_snapshot(ProducerStateImage(writers=writers, transactions=transactions))
+
+    _, *shown = rows(here, written(tmp_path, content, f"{8:020d}.snapshot"))
+
+    assert shown == [
+        {"openTransaction": 1 << 61, "producerEpoch": 0, "firstOffset": 2, "lastOffset": 4, "count": 3},
+        {"transactionalId": "orders", "producerId": 17, "producerEpoch": 1, "timeoutMs": 900},
+        {"unfinishedCommit": 5, "firstOffset": 2, "missing": [1 << 61]},
+        {"endedWrites": 7, "firstOffset": 1},
+    ]
 
 
 def test_damaged_producer_snapshot_is_refused(here: KraftInProcess, tmp_path: Path) -> None:

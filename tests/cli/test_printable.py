@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from raft.cli.printable import printable, to_json
+from raft.cli.printable import to_json
 from raft.client import Client
+from raft.printable import printable
 from tests.cli.in_process import KraftInProcess
 from tests.node.harness.batches import batch_of
 from tests.processes.commands import KRAFT, child_environment

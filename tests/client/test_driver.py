@@ -46,6 +46,14 @@ class HandMovedTransport:
             data = data[4 + size :]
         return received
 
+    def respond_to_versions(self) -> None:
+        """Respond to ApiVersions, the first request."""
+        (request,) = self.requests()
+        header = request.header
+        self.exchange.receive_data(
+            encode_response(serving_all(), header.request_api_version, correlation_id=header.correlation_id)
+        )
+
     def respond(self, *, then: bytes = b"") -> None:
         """Respond to the requests that came; `then` follows the response to Metadata."""
         while requests := self.requests():
@@ -142,6 +150,37 @@ def test_driver_gives_the_deadline_of_a_call_from_its_begin(hands: Hands) -> Non
     next(waits)
 
     assert result(waits, 1_001) == Deadline(started_ms=BEGAN_MS, timeout_ms=9_000)
+
+
+def respond_throttled(transport: HandMovedTransport, throttle_ms: int) -> None:
+    """Respond to Metadata that the client is throttled."""
+    transport.respond_to_versions()
+    (request,) = transport.requests()
+    response = replace(metadata(), throttle_time_ms=throttle_ms)
+    header = request.header
+    transport.exchange.receive_data(
+        encode_response(response, header.request_api_version, correlation_id=header.correlation_id)
+    )
+
+
+@pytest.mark.rule("QUOTA-4")
+def test_throttled_client_asks_the_node_later_and_has_more_time_for_it(hands: Hands) -> None:
+    def call(_session: Session, deadline: Deadline) -> Operation[tuple[int, int]]:
+        yield ask()
+        left_ms = deadline.left_ms(BEGAN_MS)
+        yield ask(OTHER)
+        yield ask()
+        return left_ms, deadline.left_ms(BEGAN_MS)
+
+    waits = hands.begin(call)
+    respond_throttled(awaited(next(waits)), 700)
+    awaited(waits.send(1_100)).respond()
+
+    assert waits.send(1_200) == Sleep(until_ms=1_800), "the first node, 700 ms after its response"
+    asking = waits.send(1_800)
+    assert asking == AwaitExchange(endpoint=NODE, transport=hands.opened[0][1], until_ms=6_800)
+    awaited(asking).respond()
+    assert result(waits, 1_900) == (9_000, 9_600)
 
 
 def test_driver_yields_the_same_wait_when_it_is_resumed_early(hands: Hands) -> None:

@@ -59,13 +59,6 @@ BOTH: list[Row] = [
         "GEN-13",
     ),
     (
-        "a prospective node that has stopped following this leader goes on asking",
-        partial(PROSPECTIVE, leader=2),
-        {"epoch": 5, "leader": 2},
-        {"epoch": 5, "leader": 2},
-        "PREVOTE-16 PREVOTE-17 END-7",
-    ),
-    (
         "a leader whose address is unknown is known already",
         partial(UNATTACHED, leader=9),
         {"epoch": 5, "leader": 9},
@@ -105,7 +98,7 @@ ENDS: list[Row] = [
         partial(PROSPECTIVE, leader=2),
         {"epoch": 5, "leader": 2, "successors": (3, 1)},
         {"epoch": 5, "leader": 2},
-        "END-7",
+        "END-7 PREVOTE-24",
     ),
 ]
 

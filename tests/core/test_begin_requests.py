@@ -25,7 +25,7 @@ from tests.core.builder import (
 )
 from tests.core.orders import becomes, replies, sends, stores
 from tests.core.states import follower, unattached
-from tests.core.wording import begin_request, begin_response, endpoint, led_by, our_fetch
+from tests.core.wording import begin_request, begin_response, endpoint, led_by, our_fetch, vote_response
 
 FORMER_LEADER_RULES = pytest.mark.rule("ROLE-5", "ROLE-9")
 
@@ -81,6 +81,33 @@ def test_node_keeps_its_vote_when_it_follows_another_in_the_same_epoch() -> None
         becomes(after, was=before, reason="node 2 leads epoch 5"),
     ]
     assert voter.role == after
+
+
+@pytest.mark.rule("PREVOTE-24", "PREVOTE-10", "ROLE-5")
+def test_prospective_node_follows_its_leader_again_when_that_announces_itself() -> None:
+    voter = a_prospective(epoch=5, leader=2, voted=3)
+    before = voter.role
+
+    effects = voter.receives(begin_request(epoch=5, leader=2), now_ms=300)
+
+    after = follower(of=2, epoch=5, voted=3, until=2300)
+    assert effects == [
+        becomes(after, was=before, reason="leader 2 announces itself again"),
+        replies(begin_response(epoch=5, leader=2)),
+        sends(our_fetch(epoch=5), to=2),
+    ]
+    assert voter.gets(vote_response(epoch=5, granted=True, leader=2), of=3, now_ms=400) == []
+    assert voter.role == after
+
+
+@pytest.mark.rule("PREVOTE-24", "GEN-11")
+def test_prospective_node_goes_on_when_the_address_of_its_leader_is_unknown() -> None:
+    voter = a_prospective(epoch=5, leader=9)
+    before = voter.role
+
+    voter.receives(begin_request(epoch=5, leader=9))
+
+    assert voter.role == before
 
 
 @pytest.mark.rule("BEGIN-9")

@@ -9,7 +9,6 @@ import pytest
 from raft.core.effects import ReportFault, SendResponse
 from raft.core.roles import Leader
 from raft.errors import ErrorCode
-from raft.types import NodeId
 from tests.core.builder import Node, a_config, a_leader
 from tests.core.orders import becomes, replies, sends
 from tests.core.states import leader, resigned
@@ -37,12 +36,6 @@ def is_fetched_from(node: Node, *, by: int, now_ms: int) -> None:
     node.receives(fetch, now_ms=now_ms)
 
 
-def has_endorsed(node: Node, voter: int) -> bool:
-    """Whether this voter has endorsed the leader."""
-    assert isinstance(node.role, Leader)
-    return node.role.progress.voters[NodeId(voter)].has_endorsed
-
-
 # Announcements
 
 
@@ -60,26 +53,6 @@ def test_leader_repeats_its_announcement_to_those_that_have_not_fetched_within_t
     assert node.waits(until=2000) == [announcement(to=2, number=1), announcement(to=3, number=2)]
 
 
-@pytest.mark.rule("BEGIN-3", "FETCH-15")
-def test_voter_endorses_its_leader_by_a_response_or_by_a_fetch() -> None:
-    node = a_leader(epoch=5)
-    assert [has_endorsed(node, 2), has_endorsed(node, 3)] == [False, False]
-
-    assert node.gets(begin_response(epoch=5, leader=1), of=2) == []
-    is_fetched_from(node, by=3, now_ms=100)
-
-    assert [has_endorsed(node, 2), has_endorsed(node, 3)] == [True, True]
-
-
-@pytest.mark.rule("BEGIN-3", "FETCH-15", "FETCH-7")
-def test_voter_endorses_its_leader_even_by_a_fetch_that_diverges() -> None:
-    node = a_leader(epoch=5)
-
-    node.receives(fetch_request(by=2, epoch=5, offset=11, last_epoch=3))
-
-    assert has_endorsed(node, 2)
-
-
 @pytest.mark.rule("TIMER-1", "TIMER-5")
 @pytest.mark.parametrize("fetch_timeout_ms", [0, 1])
 def test_announcements_are_never_less_than_a_millisecond_apart(fetch_timeout_ms: int) -> None:
@@ -95,7 +68,6 @@ def test_leader_only_reports_a_voter_that_is_not_the_one_it_meant() -> None:
     message = "node 2 responds INVALID_VOTER_KEY to our BeginQuorumEpochRequest in epoch 5"
     assert effects == [ReportFault(message=message)]
     assert node.role == leader(epoch=5, start=10)
-    assert not has_endorsed(node, 2)
 
 
 @pytest.mark.rule("BEGIN-1")

@@ -85,5 +85,5 @@ def test_follower_still_fetches_while_it_waits_for_its_successor_delay() -> None
     error = ErrorCode.NOT_LEADER_OR_FOLLOWER
     effects = node.gets(fetch_response(epoch=5, leader=2, error=error), of=2, now_ms=110)
 
-    assert effects == [sends(our_fetch(epoch=5), to=3, number=1)]
+    assert effects == [Disconnect(node_id=NodeId(2)), sends(our_fetch(epoch=5), to=3, number=1)]
     assert node.role == follower(of=2, epoch=5, until=600)

@@ -90,6 +90,11 @@ def of_a_negative_node(request: Request) -> Request:
             return replace(request, replica=replace(request.replica, node_id=NodeId(-1)))
 
 
+def of_our_own_id(request: Request) -> Request:
+    assert isinstance(request, VoteRequest)
+    return replace(request, candidate=replace(request.candidate, node_id=NodeId(1)))
+
+
 def of_ourselves(request: Request) -> Request:
     assert isinstance(request, FetchRequest)
     return replace(request, replica=replace(request.replica, node_id=NodeId(1)))
@@ -115,6 +120,7 @@ VOTE_ORDER: list[tuple[Fault, ErrorCode]] = [
     (with_negative_log_end, MALFORMED),
     (of_an_older_epoch, FENCED),
     (of_a_negative_node, MALFORMED),
+    (of_our_own_id, MALFORMED),
     (meant_for_another, WRONG_VOTER),
 ]
 BEGIN_ORDER: list[tuple[Fault, ErrorCode]] = [

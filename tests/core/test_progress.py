@@ -39,17 +39,6 @@ def test_replica_was_caught_up_when_it_had_all_the_leader_had(
     assert (replica.fetch_offset, replica.last_fetch_ms) == (fetches[-1][0], fetches[-1][2])
 
 
-def test_endorsement_does_not_change_what_is_known_of_the_voters_log() -> None:
-    progress = some_progress()
-    progress.voter_fetched(NodeId(2), Offset(7), leader_end=Offset(10), now_ms=100)
-    before = progress.voters[NodeId(2)]
-
-    progress.voter_endorsed(NodeId(2))
-
-    assert progress.voters[NodeId(2)] == before
-    assert progress.voters[NodeId(3)] == ReplicaProgress()
-
-
 @pytest.mark.rule("FETCH-16")
 @pytest.mark.parametrize(("now_ms", "remembered"), [(300_099, True), (300_100, False)])
 def test_observer_is_forgotten_after_300_seconds_without_a_fetch(now_ms: int, remembered: bool) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from raft.core.effects import Disconnect, Effect
-from raft.core.events import ResponseReceived, ShutdownRequested
+from raft.core.events import Failure, ResponseReceived, ShutdownRequested
 from raft.core.messages import Response
 from raft.types import NodeId
 from tests.core.builder import Node, a_candidate, a_follower, a_leader, a_prospective, a_resigned, an_unattached
@@ -99,3 +99,26 @@ def test_failure_of_a_request_that_is_forgotten_changes_nothing() -> None:
 
     assert asker.fails_to_reach(2, now_ms=200) == []
     assert asker.role == before
+
+
+@pytest.mark.rule("GEN-7")
+def test_node_expects_the_response_to_a_request_until_its_role_changes() -> None:
+    asker = a_follower(of=2, epoch=5)
+    number = asker.response_event(fetch_response(epoch=5, leader=2), of=2).number
+    before = asker.core.expects_response(number)
+
+    asker.receives(begin_request(epoch=6, leader=3))
+
+    assert (before, asker.core.expects_response(number)) == (True, False)
+    assert asker.core.expects_response(asker.response_event(fetch_response(epoch=6, leader=3), of=3).number)
+
+
+@pytest.mark.rule("GEN-7", "GEN-8")
+def test_request_that_was_forgotten_and_not_sent_does_not_time_out() -> None:
+    asker = a_follower(of=2, epoch=5)
+    asker.receives(begin_request(epoch=6, leader=3))
+    asker.gets(fetch_response(epoch=6, leader=3), of=3, now_ms=1900)
+
+    asker.fails_to_reach(2, Failure.NOT_SENT, now_ms=1950)
+
+    assert Disconnect(node_id=NodeId(2)) not in asker.waits(until=2100)

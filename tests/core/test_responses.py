@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import pytest
 
-from raft.core.effects import Effect, HaltCause, ReportFault
+from raft.core.effects import Disconnect, Effect, HaltCause, ReportFault
 from raft.core.messages import RequestRefused, Response
 from raft.errors import ErrorCode
+from raft.types import NodeId
 from tests.core.builder import Node, a_candidate, a_follower, a_leader, a_prospective, a_resigned, an_unattached
 from tests.core.orders import becomes, halts, replies, sends, stores
 from tests.core.states import follower, unattached
@@ -208,6 +209,15 @@ def test_node_backs_off_and_repeats_the_request_when_a_response_names_no_leader(
     assert asks_again(asker) == [sends(vote_request(epoch=5, by=1, to=2), to=2)]
 
 
+@pytest.mark.rule("GEN-16")
+def test_connection_is_closed_when_a_node_does_not_lead_and_names_itself_as_the_leader() -> None:
+    follows = a_follower(of=2, epoch=5)
+
+    effects = follows.gets(fetch_response(epoch=5, leader=2, error=NOT_LEADER), of=2, now_ms=300)
+
+    assert effects == [Disconnect(node_id=NodeId(2)), sends(our_fetch(epoch=5), to=3)]
+
+
 @pytest.mark.parametrize(
     "error",
     [
@@ -224,16 +234,6 @@ def test_node_waits_a_second_after_an_error_that_only_an_operator_can_correct(er
     assert effects == [ReportFault(message=f"node 2 refuses FetchRequest: {error.name}")]
     assert observer.waits(until=1299) == []
     assert observer.waits(until=1300) == [sends(our_fetch(epoch=5), to=2)]
-
-
-@pytest.mark.rule("ERROR-6")
-def test_node_stops_when_it_is_not_authorized() -> None:
-    asker = a_follower(of=2, epoch=5)
-
-    effects = asker.gets(RequestRefused(error=ErrorCode.CLUSTER_AUTHORIZATION_FAILED), of=2)
-
-    assert effects == [halts(HaltCause.NOT_AUTHORIZED, "node 2 refuses FetchRequest: CLUSTER_AUTHORIZATION_FAILED")]
-    assert asker.waits(until=9999) == []
 
 
 @pytest.mark.parametrize(

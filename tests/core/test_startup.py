@@ -43,6 +43,30 @@ def test_node_starts_unattached_at_epoch_0_when_nothing_is_stored() -> None:
     assert node.role == role
 
 
+@pytest.mark.rule("STATE-19")
+def test_voter_does_not_start_when_its_log_has_records_and_nothing_is_stored() -> None:
+    node = not_started(None)
+
+    effects = node.handle(Started(), now_ms=0)
+
+    reason = (
+        "the log ends at offset 10, but there is no quorum-state: voter 1 does not know in which epoch it has voted, "
+        "and could vote twice in one"
+    )
+    assert effects == [halts(HaltCause.ELECTION_STATE_LOST, reason)]
+    assert node.waits(until=9999) == []
+
+
+@pytest.mark.parametrize("voters", [pytest.param((1,), id="the only voter"), pytest.param((2, 3), id="an observer")])
+@pytest.mark.rule("STATE-19")
+def test_node_whose_vote_decides_nothing_starts_without_a_stored_state(voters: tuple[int, ...]) -> None:
+    node = not_started(None, config=a_config(voters))
+
+    node.handle(Started(), now_ms=0)
+
+    assert node.core.epoch >= 3
+
+
 @pytest.mark.parametrize(
     ("state", "role", "reason"),
     [
@@ -96,9 +120,9 @@ def test_node_starts_as_follower_of_a_stored_leader_and_keeps_its_vote(voted: in
 
 @pytest.mark.rule("STATE-10", "STATE-16", "ROLE-4")
 @pytest.mark.parametrize(
-    "state", [None, stored(2), stored(2, leader=1, voted=1), stored(2, voted=1)], ids=["none", "plain", "led", "stood"]
+    "state", [stored(2), stored(2, leader=1, voted=1), stored(2, voted=1)], ids=["plain", "led", "stood"]
 )
-def test_node_starts_at_the_epoch_of_its_log_when_that_is_later(state: ElectionState | None) -> None:
+def test_node_starts_at_the_epoch_of_its_log_when_that_is_later(state: ElectionState) -> None:
     node = starting(state)
 
     effects = node.handle(Started(), now_ms=0)

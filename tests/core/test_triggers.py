@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from raft.core.effects import Effect, RoleChanged
-from raft.core.events import Failure, ResignRequested, ShutdownRequested, Started
+from raft.core.events import DiskMeasured, Failure, ResignRequested, ShutdownRequested, Started
 from raft.core.transitions import ALLOWED, FIRST_ROLES
 from raft.types import ElectionState, Endpoint, Epoch, NodeId, ReplicaKey
 from tests.core.builder import (
@@ -21,7 +21,7 @@ from tests.core.builder import (
     an_unattached,
     not_started,
 )
-from tests.core.wording import begin_request, end_request, vote_request, vote_response
+from tests.core.wording import begin_request, end_request, fetch_request, vote_request, vote_response
 
 HIGHER_EPOCH = "higher epoch in a message"
 LEADER = "a message names the leader and its address"
@@ -89,6 +89,11 @@ def is_asked_to_resign(node: Node) -> list[Effect]:
     return node.handle(ResignRequested(epoch=Epoch(5)), now_ms=100)
 
 
+def has_a_full_disk(node: Node) -> list[Effect]:
+    node.handle(DiskMeasured(room_bytes=0, appended_bytes=0), now_ms=100)
+    return node.receives(fetch_request(by=2, epoch=5, offset=11, last_epoch=5), now_ms=2600)
+
+
 def learns_of_more_endpoints(node: Node) -> list[Effect]:
     return node.receives(begin_request(epoch=5, leader=2, endpoints=(Endpoint("a", 1), Endpoint("b", 2))))
 
@@ -127,6 +132,7 @@ CASES: list[tuple[str, str, str, Act]] = [
     ("Leader", "Resigned", "check-quorum timeout", waits(3000)),
     ("Leader", "Resigned", "shutdown", is_shut_down),
     ("Leader", "Resigned", "request to resign", is_asked_to_resign),
+    ("Leader", "Resigned", "full disk, and a voter has room", has_a_full_disk),
     ("Leader", "Follower", NEXT_LEADER, learns_of_the_next_leader),
     ("Resigned", "Unattached", HIGHER_EPOCH, learns_of_a_higher_epoch),
     ("Resigned", "Unattached", ELECTION_TIMEOUT, waits(1000)),
@@ -167,7 +173,7 @@ def test_every_trigger_of_the_table_is_shown() -> None:
 @pytest.mark.parametrize(
     ("stored", "voters", "first"),
     [
-        pytest.param(None, (1, 2, 3), "Unattached", id="the first start"),
+        pytest.param(ElectionState(epoch=Epoch(5)), (1, 2, 3), "Unattached", id="knows no leader"),
         pytest.param(None, (1,), "Prospective", id="the only voter"),
         pytest.param(
             ElectionState(epoch=Epoch(5), voted_key=ReplicaKey(NodeId(1))), (1, 2, 3), "Candidate", id="was a candidate"

@@ -82,11 +82,10 @@ BOTH: list[Row] = [
 VOTES: list[Row] = [
     ("a leader never votes in its epoch", LEADER, {}, vote_response(epoch=5, leader=1), "VOTE-7 VOTE-12 GEN-4"),
     ("a candidate votes for itself only", CANDIDATE, {}, REFUSED, "VOTE-7 VOTE-12"),
-    ("a candidate refuses even its own id", CANDIDATE, {"by": 1}, REFUSED, "VOTE-7"),
     (
         "a resigned leader never votes in its epoch",
         RESIGNED,
-        {"by": 1},
+        {},
         vote_response(epoch=5, leader=1),
         "VOTE-7 ROLE-15 STATE-11",
     ),
@@ -254,6 +253,23 @@ def test_node_responds_to_a_vote_or_a_pre_vote_and_does_not_change(
     assert effects == [replies(response)]
     assert voter.role == before
     assert voter.core.deadline_ms == deadline_ms
+
+
+@pytest.mark.parametrize("asked", [vote_request, pre_vote_request], ids=["vote", "pre-vote"])
+@pytest.mark.parametrize("disk", [None, Uuid("disk-2")], ids=["the same disk", "another disk"])
+@pytest.mark.parametrize("node", [UNATTACHED, PROSPECTIVE, CANDIDATE, LEADER, RESIGNED, FOLLOWER_OF_3])
+@pytest.mark.rule("VOTE-25")
+def test_node_never_votes_for_a_process_with_its_own_id_nor_adopts_its_epoch(
+    node: Callable[[], Node], disk: Uuid | None, asked: Callable[..., VoteRequest]
+) -> None:
+    voter, candidate = node(), ReplicaKey(NodeId(1), disk)
+    before = voter.role
+
+    effects = voter.receives(asked(epoch=6, by=candidate, log_end=(5, 99)))
+
+    refused = vote_response(epoch=5, leader=voter.core.leader_id, error=ErrorCode.INVALID_REQUEST)
+    assert effects == [replies(refused)]
+    assert voter.role == before
 
 
 @pytest.mark.rule("SCENARIO-13", "ROLE-5", "VOTE-8", "VOTE-9", "STATE-13")

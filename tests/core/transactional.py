@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from raft.core.effects import ControlBatch, Effect, SendResponse
+from raft.core.effects import ControlBatch, Effect
 from raft.core.events import AppendRequested, ProducerInitRequested, TransactionEndRequested
 from raft.types import (
     Batch,
@@ -19,7 +19,7 @@ from raft.types import (
 )
 from raft.writers import WriteId, WriteKey
 from tests.core.builder import Node
-from tests.core.wording import REQUEST_ID, fetch_request
+from tests.core.wording import REQUEST_ID, US, begin_response
 
 KEY = WriteKey("a query", 3)
 WRITE = WriteId(KEY.producer_id, KEY.version)
@@ -132,14 +132,13 @@ def sent(
     return AppendRequested(request_id=request_id, batch=batch, timeout_ms=timeout_ms, transactional_id=transactional_id)
 
 
-def confirmed(node: Node, *, read_round: int = 1, now_ms: int = 200) -> list[Effect]:
-    """Voter 2 fetches after a response with this round; what the leader does then, except for the response to that."""
-    end = node.core.log.end
-    fetch = fetch_request(
-        by=2, epoch=end.epoch, offset=end.offset, last_epoch=end.epoch, max_wait_ms=0, read_round=read_round
-    )
-    effects = node.receives(fetch, now_ms=now_ms, request_id=99)
-    return [each for each in effects if not (isinstance(each, SendResponse) and each.request_id == 99)]
+def confirmed(node: Node, *, now_ms: int = 200) -> list[Effect]:
+    """Voter 2 accepts the announcement that was in flight, then one that was sent after the request. What the leader
+    does then.
+    """
+    accepted = begin_response(epoch=node.core.epoch, leader=US)
+    node.gets(accepted, of=2, now_ms=now_ms)
+    return node.gets(accepted, of=2, now_ms=now_ms)
 
 
 def placed(batch: Batch, *, at: int, epoch: int) -> Batch:

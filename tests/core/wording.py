@@ -162,7 +162,6 @@ def fetch_request(
     high_watermark: int | None = None,
     wants_high_watermark: bool = False,
     cluster: str | None = CLUSTER_ID,
-    read_round: int = 0,
 ) -> FetchRequest:
     """A replica fetches."""
     return FetchRequest(
@@ -175,7 +174,6 @@ def fetch_request(
         max_bytes=max_bytes,
         high_watermark=maybe_offset(high_watermark),
         wants_high_watermark=wants_high_watermark,
-        read_round=read_round,
     )
 
 
@@ -185,6 +183,7 @@ def our_fetch(
     log_end: tuple[int, int] = LOG_END,
     high_watermark: int | None = None,
     by: int | ReplicaKey = US,
+    max_bytes: int = 1 << 20,
 ) -> FetchRequest:
     """The fetch that the node under test sends."""
     last_epoch, offset = log_end
@@ -193,6 +192,7 @@ def our_fetch(
         epoch=epoch,
         offset=offset,
         last_epoch=last_epoch,
+        max_bytes=max_bytes,
         high_watermark=high_watermark,
         wants_high_watermark=True,
     )
@@ -276,7 +276,6 @@ def fetch_response(
     log_start: int = 0,
     address_known: bool = True,
     last_stable_offset: int | None = None,
-    read_round: int = 0,
 ) -> FetchResponse:
     """The response to a fetch; without transactions the last stable offset is the high watermark."""
     return FetchResponse(
@@ -289,7 +288,6 @@ def fetch_response(
         snapshot=maybe_point(snapshot),
         batches=tuple(batches),
         damage=damage,
-        read_round=read_round,
     )
 
 

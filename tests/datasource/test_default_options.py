@@ -236,3 +236,64 @@ def test_missing_servers_are_asked_for_in_both_places() -> None:
         ConfigError, match="as an option or in the file that the environment variable KRAFT_CONFIG names"
     ):
         KraftDataSource({}).schema()
+
+
+SECURED = (
+    "bootstrap.servers=h1:1,h2:2\nsecurity.protocol=SASL_SSL\nsasl.mechanism=PLAIN\n"
+    'sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required username="a" password="b";\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("given", "is_secured"),
+    [
+        pytest.param({}, True, id="nothing"),
+        pytest.param({"kraft.bootstrap.servers": "h2:2, h1:1"}, True, id="the servers of the file"),
+        pytest.param({"kraft.bootstrap.servers": "h2:2"}, True, id="one of them"),
+        pytest.param({"kraft.bootstrap.servers": "h1:1,attacker:9"}, False, id="another one too"),
+        pytest.param({"KRAFT.BOOTSTRAP.SERVERS": "attacker:9"}, False, id="others"),
+        pytest.param({"kraft.ssl.truststore.certificates": "x"}, False, id="another authority"),
+        pytest.param({"kraft.SASL.mechanism": "PLAIN"}, False, id="a mechanism"),
+        pytest.param({"includeHeaders": "true"}, True, id="an option that is not of security"),
+    ],
+)
+@pytest.mark.rule("AUTH-13")
+def test_security_of_the_file_is_used_for_its_own_servers_and_not_in_parts(
+    file: Path, given: dict[str, str], is_secured: bool
+) -> None:
+    merged = defaults(file, SECURED).below(given, STREAM_READ)
+
+    security = {name for name in merged if name.startswith(("kraft.security", "kraft.sasl", "kraft.ssl"))} - {*given}
+    assert security == (
+        {"kraft.security.protocol", "kraft.sasl.mechanism", "kraft.sasl.jaas.config"} if is_secured else set()
+    )
+
+
+@pytest.mark.rule("AUTH-13")
+def test_security_of_a_file_without_servers_is_used_for_all(file: Path) -> None:
+    options = defaults(file, SECURED.partition("\n")[2])
+
+    assert "kraft.sasl.jaas.config" in options.below({"kraft.bootstrap.servers": "h:1"}, WRITE)
+
+
+@pytest.mark.parametrize("use", ["read", "stream", "write"])
+@pytest.mark.rule("AUTH-13")
+def test_only_the_file_may_refer_to_secrets_unless_the_environment_says_otherwise(
+    file: Path, monkeypatch: pytest.MonkeyPatch, use: str
+) -> None:
+    reference = "${env:AWS_SECRET_ACCESS_KEY}"
+    monkeypatch.delenv("KRAFT_CONFIG_PROVIDERS", raising=False)
+    file.write_text(SECURED.replace('"b"', f'"{reference}"'))
+    monkeypatch.setenv(VARIABLE, str(file))
+    given = {"kraft.bootstrap.servers": "attacker:9", "kraft.security.protocol": "SASL_SSL"}
+    given |= {"kraft.sasl.mechanism": "PLAIN", "kraft.sasl.jaas.config": f"module required username={reference};"}
+
+    def planned(options: dict[str, str]) -> object:
+        source = KraftDataSource(options)
+        return source._write_options() if use == "write" else source.schema()
+
+    planned({})
+    with pytest.raises(ConfigError, match=r"^option kraft\.sasl\.jaas\.config: \$\{env:AWS_SECRET_ACCESS_KEY\} is not"):
+        planned(given)
+    monkeypatch.setenv("KRAFT_CONFIG_PROVIDERS", "env:AWS_SECRET_ACCESS_KEY")
+    planned(given)

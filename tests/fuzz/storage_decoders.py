@@ -28,6 +28,7 @@ from raft.storage.transactions_section import read_transactions, write_transacti
 from raft.transactions import (
     AbortedTransaction,
     CommitImage,
+    EndedWrite,
     OpenTransaction,
     ProducerStateImage,
     TransactionalProducer,
@@ -255,10 +256,11 @@ def read_producer_snapshot(content: bytes) -> ProducerStateImage:
 
 def read_transactions_section(content: bytes) -> TransactionsImage:
     """Read the transactions of a producer snapshot, write them and read them again."""
-    image, end = read_transactions(content, 0, SNAPSHOT_END)
+    image, end = read_transactions(content, 0, SNAPSHOT_END, has_ended_writes=True)
     assert end <= len(content), "more bytes than there are"
     again = write_transactions(image)
-    assert read_transactions(again, 0, SNAPSHOT_END) == (image, len(again)), "it changes when it is written and read"
+    read = read_transactions(again, 0, SNAPSHOT_END, has_ended_writes=bool(image.ended_writes))
+    assert read == (image, len(again)), "it changes when it is written and read"
     return image
 
 
@@ -275,7 +277,7 @@ def _written(base_offset: int, sequence: int, checksum: int | None) -> Written:
 
 
 def some_transactions() -> TransactionsImage:
-    """Return an open transaction of Kafka's producer and one of a part, two transactional ids, and a commit."""
+    """Return an open transaction of Kafka's producer and one of a part, two transactional ids, a commit and a write."""
     of_kafka = OpenTransaction(
         producer_id=17,
         producer_epoch=3,
@@ -300,7 +302,10 @@ def some_transactions() -> TransactionsImage:
     )
     ended = replace(producer, name="ordérs", producer_id=18, previous=None, last_end=ControlType.ABORT)
     commit = CommitImage(offset=Offset(8), first_offset=Offset(6), missing=(part.producer_id,))
-    return TransactionsImage(transactions=(of_kafka, part), producers=(producer, ended), commits=(commit,))
+    write = EndedWrite(first_offset=Offset(1), end_offset=Offset(5))
+    return TransactionsImage(
+        transactions=(of_kafka, part), producers=(producer, ended), commits=(commit,), ended_writes=(write,)
+    )
 
 
 def a_producer_snapshot() -> bytes:

@@ -5,7 +5,8 @@
     python -m tests.hostile --neighbour stranger --attacks HalfHandshakes
 
 With `--neighbour stranger` clients need TLS and SCRAM, and voters certificates, and the neighbour has neither. With
-`--neighbour client` it has both, and may read and append as the honest clients do.
+`--neighbour client` it has both, and may read and append as the honest clients do; with `--neighbour observer` it may
+speak as an observer too.
 
 If an append was lost, doubled or misplaced, an election was held, a node used too much memory or logged an error, or
 appends became too slow, it keeps the logs and the output of the nodes, and exits with code 1.

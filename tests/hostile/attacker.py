@@ -3,15 +3,15 @@
     python -m tests.hostile.attacker SCENE SEED SECONDS [ATTACK,...]
 
 SCENE is the text of `Scene.to_json`. It prints `BEGINS` when the attack begins, and at the end a `Tally` as JSON.
-It runs at the lowest priority: a neighbour has a machine of its own, so it must not take processor time from the nodes.
+All attacks begin at once, and none pauses. What they cost the machine beside the nodes, a control run costs it too.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
 import resource
 import sys
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -20,7 +20,7 @@ from random import Random
 from tests.hostile.attacks.attack import Attack, AttackInputs
 from tests.hostile.attacks.every import attacks_of
 from tests.hostile.connection import Connection
-from tests.hostile.identity import RECORDINGS_FILE, Identity
+from tests.hostile.identity import RECORDINGS_FILE
 from tests.hostile.recording import Recordings
 from tests.hostile.scene import Scene
 from tests.hostile.tally import Tally
@@ -28,13 +28,8 @@ from tests.hostile.ways import Ways
 
 BEGINS = "the attack begins"
 
-_NICENESS = 19
 _DESCRIPTORS = 8_000
 _CONNECT_S = 5.0
-_ALL_BEGIN_S = 2.5
-_KINDS_AT_FULL_RATE = 20
-"""More kinds at the same time pause for longer, so that all together keep the rate of so many."""
-
 _NARROWER_WITH_NAMES = 4
 """So many times fewer connections of each kind are open at a time if all kinds run and each connection needs a
 handshake and a proof, which take the neighbour longer than everything else."""
@@ -54,9 +49,8 @@ class Attacker:
         self._scene = inputs.scene
         self._ways = inputs.ways
         self._dice = inputs.dice
-        has_names = inputs.scene.identity is Identity.CLIENT and len(self._attacks) > _KINDS_AT_FULL_RATE
+        has_names = inputs.scene.identity.has_name and len(self._attacks) > 1
         self._narrower = _NARROWER_WITH_NAMES if has_names else 1
-        self._pause_factor = max(1.0, len(self._attacks) / _KINDS_AT_FULL_RATE)
         self._open: set[Connection] = set()
         self._is_over = False
         self.tally = Tally()
@@ -82,10 +76,9 @@ class Attacker:
                 raise outcome
 
     async def _repeat(self, attack: Attack) -> None:
-        await asyncio.sleep(self._dice.uniform(0, _ALL_BEGIN_S))
         while not self._is_over:
             await self._once(attack)
-            await asyncio.sleep(attack.pause_s * self._pause_factor * self._dice.uniform(0.5, 1.5))
+            await asyncio.sleep(0)
 
     async def _once(self, attack: Attack) -> None:
         self.tally.rounds[type(attack).__name__] += 1
@@ -130,15 +123,15 @@ def main(arguments: Sequence[str]) -> None:
     """Do what the command line asks for."""
     scene, dice, duration_s = Scene.from_json(arguments[0]), Random(int(arguments[1])), float(arguments[2])
     names = arguments[3].split(",") if len(arguments) > 3 else []
-    os.nice(_NICENESS)
     _allow_descriptors()
     recordings = Recordings.load(Path(scene.folder) / RECORDINGS_FILE)
     # A client has a name already: another proof would end its session.
-    requests = recordings.requests if scene.identity is Identity.CLIENT else recordings.sent
+    requests = recordings.requests if scene.identity.has_name else recordings.sent
     inputs = AttackInputs(scene=scene, recordings=requests, proofs=recordings.proofs, dice=dice, ways=Ways(scene, dice))
     attacker = Attacker(names, inputs)
     print(BEGINS, flush=True)
     asyncio.run(attacker.run(duration_s))
+    attacker.tally.processor_s = time.process_time()
     print(attacker.tally.to_json(), flush=True)
 
 

@@ -13,6 +13,9 @@ from raft.wire.frames import encode_request
 
 CLIENT_ID = "neighbour"
 
+ADDRESS = "127.0.0.2"
+"""The neighbour is on another host than the honest clients. Clients without names share a node's time by address."""
+
 _READ_LIMIT_BYTES = 1 << 10
 """How much is read ahead. It is small, so that responses that an attack does not read stay in the node."""
 
@@ -54,6 +57,7 @@ class Connection:
         opened = socket.socket()
         try:
             opened.setblocking(False)
+            opened.bind((ADDRESS, 0))
             if receive_buffer_bytes is not None:
                 opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer_bytes)
             await asyncio.get_running_loop().sock_connect(opened, (endpoint.host, endpoint.port))

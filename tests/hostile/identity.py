@@ -31,8 +31,15 @@ class Identity(Enum):
     """The quorum is secured: TLS and SCRAM for clients, certificates for voters, rules. The neighbour has nothing."""
     CLIENT = "client"
     """The quorum is secured, and the neighbour is a client that may read and append, but not speak as a node."""
+    OBSERVER = "observer"
+    """The same, and the neighbour may speak as an observer."""
 
     @property
     def is_secured(self) -> bool:
         """Whether the quorum is secured."""
         return self is not Identity.ANYONE
+
+    @property
+    def has_name(self) -> bool:
+        """Whether the neighbour has credentials."""
+        return self in (Identity.CLIENT, Identity.OBSERVER)

@@ -35,8 +35,7 @@ class Neighbour(PipedProcess):
         Raises:
             AssertionError: it ended before.
         """
-        line = self.line(within_s=_LONGEST_END_S)
-        assert line == BEGINS, f"the attacker printed {line!r}: {self.errors}"
+        self.wait_until_it_says(BEGINS, within_s=_LONGEST_END_S)
 
     def tally(self) -> Tally:
         """Wait until it ends; return what it did.

@@ -18,7 +18,8 @@ class Outcome:
 
     Fields:
         identity: who the neighbour is.
-        quiet, hostile: the appends of the honest clients without and with the neighbour.
+        quiet, hostile, control: the appends of the honest clients alone, beside the neighbour, and beside a process
+            that uses as much processor time.
         begin, quiet_end, end: the quorum before, between and after the two phases.
         tally: what the neighbour did.
         wrong: the violations, except for times that are too long.
@@ -27,6 +28,7 @@ class Outcome:
     identity: Identity = Identity.ANYONE
     quiet: Phase
     hostile: Phase
+    control: Phase
     begin: Observation
     quiet_end: Observation
     end: Observation
@@ -35,8 +37,8 @@ class Outcome:
 
     @property
     def p99_ratio(self) -> float:
-        """99th percentile of the appends with the neighbour, divided by that without it."""
-        return self.hostile.p99_ms / self.quiet.p99_ms
+        """99th percentile of the appends beside the neighbour, divided by that of the control."""
+        return self.hostile.p99_ms / self.control.p99_ms
 
     @property
     def counts(self) -> SecurityCounts:
@@ -57,7 +59,9 @@ class Outcome:
         rows = [
             ("quiet", self.quiet),
             ("hostile", self.hostile),
-            ("p99", f"{self.p99_ratio:.1f} times the quiet one"),
+            ("control", self.control),
+            ("p99", f"{self.p99_ratio:.2f} times that of the control"),
+            ("longest step", f"{end.longest_step_ms:.0f} ms of processor time"),
             ("leader", f"node {end.leader[0]}, epoch {end.leader[1]}; {end.role_changes - quiet.role_changes} changes"),
             ("peak memory", memory),
             ("logged", logged),

@@ -16,10 +16,12 @@ from tests.hostile.identity import AUTHORITY_FILE, CERTIFICATE_FILE, HONEST, NEI
 from tests.hostile.leaks import leaks
 from tests.hostile.scene import SESSION_MS, SNAPSHOT, SNAPSHOT_BYTES, Scene
 from tests.hostile.security_counts import NO_COUNTS, SecurityCounts
-from tests.metrics.scraped import port_of_metrics, with_metrics
+from tests.metrics.http_client import ask
+from tests.metrics.scraped import Scrape, port_of_metrics, with_metrics
 from tests.node.harness.keys import Keys
 from tests.node.harness.properties import Properties, quorum_properties, with_client_listeners
 from tests.node.harness.secured import MUTUAL_TLS, TLS_SCRAM, VOTERS, secured
+from tests.processes.node_process import NodeProcess
 from tests.processes.node_quorum import NodeQuorum
 
 QUEUED_MAX_REQUEST_BYTES = 16 << 20
@@ -36,7 +38,7 @@ _PEAK = re.compile(r"VmHWM:\s+(\d+) kB")
 _ROLE_CHANGE = re.compile(r"node \d+ epoch \d+: \w+ -> \w+")
 
 
-RULES = f"""
+_RULES = f"""
 [allow]
 read = ["User:{HONEST}", "User:{NEIGHBOUR}"]
 append = ["User:{HONEST}", "User:{NEIGHBOUR}"]
@@ -47,6 +49,20 @@ append = ["User:{HONEST}", "User:{NEIGHBOUR}"]
 3 = ["User:node3"]
 """
 """What a neighbour with credentials may do is the same as what the honest clients may do."""
+
+_RULE_OF_OBSERVER = f"""observers = ["User:{NEIGHBOUR}"]
+"""
+
+QUOTAS = f"""
+[[quota]]
+user = "<default>"
+request_percentage = 10
+
+[[quota]]
+user = "{HONEST}"
+request_percentage = 100
+"""
+"""As docs/security.md recommends it: without a quota a client that is not idle gets half of the time beside another."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +76,7 @@ class Observation:
         role_changes: how many role changes the nodes have logged.
         logged_bytes: size of the output of each node, by node id.
         counts: metrics of all nodes together.
+        longest_step_ms: the longest step of an event loop in the last minute, in milliseconds of processor time.
     """
 
     leader: tuple[int, int]
@@ -68,6 +85,7 @@ class Observation:
     role_changes: int
     logged_bytes: Mapping[int, int]
     counts: SecurityCounts = NO_COUNTS
+    longest_step_ms: float = 0.0
 
 
 class Quorum(NodeQuorum):
@@ -122,6 +140,7 @@ class Quorum(NodeQuorum):
             role_changes=sum(len(_ROLE_CHANGE.findall(output)) for output in outputs.values()),
             logged_bytes={node_id: len(output) for node_id, output in outputs.items()},
             counts=counts,
+            longest_step_ms=max(_longest_step_ms(node) for node in self.nodes.values()),
         )
 
     def put_snapshots(self) -> None:
@@ -139,12 +158,13 @@ class Quorum(NodeQuorum):
         yield from leaks(self.nodes.values())
 
 
-def running_quorum(folder: Path, *, is_secured: bool) -> Quorum:
+def running_quorum(folder: Path, identity: Identity) -> Quorum:
     """Start three nodes with Kafka's default timeouts.
 
     Args:
         folder: gets their directories and output, and the keys of nodes and clients.
-        is_secured: whether clients have to prove their names by SCRAM over TLS, and voters by certificates.
+        identity: of the neighbour. If the quorum is secured, clients have to prove their names by SCRAM over TLS, and
+            voters by certificates, and users have quotas.
     """
     settings = {
         "queued.max.request.bytes": str(QUEUED_MAX_REQUEST_BYTES),
@@ -152,15 +172,23 @@ def running_quorum(folder: Path, *, is_secured: bool) -> Quorum:
         "transaction.max.timeout.ms": str(LONGEST_TRANSACTION_MS),
     }
     configurations = quorum_properties(folder, 3, settings)
-    if not is_secured:
+    if not identity.is_secured:
         return Quorum(folder, with_metrics(with_client_listeners(configurations)), NO_SECURITY).start()
-    keys = Keys(folder, RULES)
+    keys = Keys(folder, _RULES + (_RULE_OF_OBSERVER if identity is Identity.OBSERVER else ""))
     assert keys.truststore.name == AUTHORITY_FILE, "the neighbour knows its name"
     assert keys.certificate(NEIGHBOUR).name == CERTIFICATE_FILE, "the neighbour knows its name"
+    quotas_file = folder / "quotas.toml"
+    quotas_file.write_text(QUOTAS)
     configurations = secured(configurations, keys, {VOTERS: MUTUAL_TLS, "CLIENT": TLS_SCRAM})
     for properties in configurations.values():
         properties["connections.max.reauth.ms"] = str(SESSION_MS)
+        properties["raft.quotas.file"] = str(quotas_file)
     return Quorum(folder, configurations, keys.client(SecurityProtocol.SASL_SSL, HONEST)).start()
+
+
+def _longest_step_ms(node: NodeProcess) -> float:
+    scrape = Scrape(ask(port_of_metrics(node.properties), "/metrics").body)
+    return 1000 * (scrape.value("kraft_event_loop_longest_step_seconds", time="processor") or 0.0)
 
 
 def _peak_bytes(pid: int) -> int:

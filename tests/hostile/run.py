@@ -1,4 +1,5 @@
-"""One run: honest clients append, first alone, then beside the hostile neighbour; then the log is checked."""
+"""One run: honest clients append, alone, beside the hostile neighbour, and beside a process that only uses as much
+processor time as the neighbour did; then the log is checked."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from raft.errors import RaftError
 from raft.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES
 from raft.types import Offset
 from tests.hostile.committed import records_of_others, values_of
+from tests.hostile.control import Burner
 from tests.hostile.identity import RECORDINGS_FILE, Identity
 from tests.hostile.neighbour import Neighbour
 from tests.hostile.outcome import Outcome
@@ -42,7 +44,7 @@ class Plan:
 
     Fields:
         seed: decides what the neighbour sends.
-        duration_s: length of each of the two phases.
+        duration_s: length of each of the three phases.
         clients: how many append.
         identity: who the neighbour is, and so whether the quorum is secured.
         attacks: names of the attacks to run; empty for all.
@@ -61,7 +63,7 @@ def run(plan: Plan, folder: Path) -> Outcome:
     Raises:
         AssertionError, RaftError: the quorum or the attacker does not work at all.
     """
-    with running_quorum(folder, is_secured=plan.identity.is_secured) as quorum:
+    with running_quorum(folder, plan.identity) as quorum:
         _fill(quorum)
         Recordings.of(quorum.settings()).save(folder / RECORDINGS_FILE)
         quorum.put_snapshots()
@@ -86,6 +88,7 @@ def run(plan: Plan, folder: Path) -> Outcome:
 
 def _phases(plan: Plan, quorum: Quorum, appenders: Appenders) -> Outcome:
     begin = quorum.observe()
+    history = appenders.history
     with appenders:
         quiet_begin_ns = now_ns()
         time.sleep(plan.duration_s)
@@ -97,14 +100,21 @@ def _phases(plan: Plan, quorum: Quorum, appenders: Appenders) -> Outcome:
             hostile_begin_ns = now_ns()
             tally = neighbour.tally()
             hostile_end_ns = now_ns()
-    appends = appenders.history.appends
+        end = quorum.observe()
+        with Burner(duration_s=plan.duration_s, processor_s=tally.processor_s) as burner:
+            burner.wait_until_it_begins()
+            control_begin_ns = now_ns()
+            burner.wait_until_it_ends()
+            control_end_ns = now_ns()
+    appends = history.appends
     return Outcome(
         identity=plan.identity,
         quiet=Phase.of(appends, begin_ns=quiet_begin_ns, end_ns=quiet_end_ns),
         hostile=Phase.of(appends, begin_ns=hostile_begin_ns, end_ns=hostile_end_ns),
+        control=Phase.of(appends, begin_ns=control_begin_ns, end_ns=control_end_ns),
         begin=begin,
         quiet_end=quiet_end,
-        end=quorum.observe(),
+        end=end,
         tally=tally,
     )
 

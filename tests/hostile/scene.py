@@ -64,6 +64,11 @@ class Scene:
         return Endpoint(HOST, self.client_ports[self.leader_id])
 
     @property
+    def leader_of_voters(self) -> Endpoint:
+        """The leader's listener for voters."""
+        return Endpoint(HOST, self.voter_ports[self.leader_id])
+
+    @property
     def followers(self) -> tuple[Endpoint, ...]:
         """The followers' listeners for clients."""
         return tuple(Endpoint(HOST, port) for node_id, port in self.client_ports.items() if node_id != self.leader_id)

@@ -19,6 +19,7 @@ class Tally:
         refused: connections that could not be opened.
         closed_by_node: rounds that ended because the node closed the connection.
         received_at_most: the most bytes that a node has sent on one connection of the Kafka protocol.
+        processor_s: the processor time that the neighbour has used, in seconds.
     """
 
     rounds: Counter[str] = field(default_factory=Counter)
@@ -28,6 +29,7 @@ class Tally:
     refused: int = 0
     closed_by_node: int = 0
     received_at_most: int = 0
+    processor_s: float = 0.0
 
     def to_json(self) -> str:
         """Return the text for the standard output of the attacker."""

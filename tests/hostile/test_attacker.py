@@ -9,7 +9,7 @@ from random import Random
 
 import pytest
 
-from tests.hostile import attacker, connection
+from tests.hostile import connection
 from tests.hostile.attacker import Attacker
 from tests.hostile.attacks.attack import AttackInputs
 from tests.hostile.identity import Identity
@@ -20,11 +20,6 @@ from tests.node.harness.properties import HOST
 Node = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 ATTACK_S = 0.5
-
-
-@pytest.fixture(autouse=True)
-def _attacks_begin_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attacker, "_ALL_BEGIN_S", 0.0)
 
 
 async def keep(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

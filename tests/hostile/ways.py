@@ -48,7 +48,7 @@ class Ways:
         self._dice = dice
         self._nameless = nameless_context() if scene.identity.is_secured else None
         self._named: ssl.SSLContext | None = None
-        if scene.identity is Identity.CLIENT:
+        if scene.identity.has_name:
             folder = Path(scene.folder)
             self._named = ssl.create_default_context(cafile=folder / AUTHORITY_FILE)
             self._named.load_cert_chain(folder / CERTIFICATE_FILE)
@@ -60,7 +60,7 @@ class Ways:
                 return Way.PLAIN
             case Identity.STRANGER:
                 return self._dice.choice((Way.PLAIN, Way.NAMELESS))
-            case Identity.CLIENT:
+            case Identity.CLIENT | Identity.OBSERVER:
                 return Way.NAMED
 
     async def open(self, endpoint: Endpoint, way: Way, *, receive_buffer_bytes: int | None = None) -> Connection:

@@ -10,15 +10,18 @@ from pathlib import Path
 from raft.client import Client
 from raft.records.batch import build_batch
 from raft.records.record import Record
+from raft.records.split import split_batches
 from raft.types import Offset
 from tests.node.harness.properties import Properties, quorum_properties
 from tests.node.harness.waiting import eventually
 from tests.processes.node_quorum import NodeQuorum
 
+_SNAPSHOT_BYTES, _RETENTION_BYTES, _DIRTY_RATIO = 20_000, 30_000, 0.1
+
 SMALL_SNAPSHOTS = {
-    "metadata.log.max.record.bytes.between.snapshots": "20000",
-    "metadata.max.retention.bytes": "30000",
-    "min.cleanable.dirty.ratio": "0.1",
+    "metadata.log.max.record.bytes.between.snapshots": str(_SNAPSHOT_BYTES),
+    "metadata.max.retention.bytes": str(_RETENTION_BYTES),
+    "min.cleanable.dirty.ratio": str(_DIRTY_RATIO),
 }
 """A snapshot after each 20 KB, and a log that begins later when it is larger than 30 KB."""
 
@@ -26,7 +29,6 @@ KEYS = 40
 LARGE_STATE_KEYS = 1500
 _LARGE_STATE_STEP = 100
 _CUT_S = 30
-_QUIET_S = 3.0
 
 
 class CompactedQuorum(NodeQuorum):
@@ -91,23 +93,34 @@ class CompactedQuorum(NodeQuorum):
         return sorted(self.nodes[node_id].partition.glob("*.checkpoint"))
 
     def wait_until_quiet(self) -> Offset:
-        """Wait until each node has cut its log, and none does so again; return where the log of the leader begins.
+        """Wait until each node has all records and has cut its log, and none will do so again; return where the log of
+        the leader begins.
 
         No client may append meanwhile.
         """
-        # A node looks once a second. What it finds due, it does before the next look.
-        seen: list[tuple[float, object]] = [(time.monotonic(), None)]
-
-        def look() -> bool:
-            state = {node_id: self._files(node_id) for node_id in self.running}
-            if state != seen[-1][1]:
-                seen.append((time.monotonic(), state))
-            # On a busy machine a snapshot takes longer than that, and a node that has not cut its log can lead.
-            have_cut = all(self.log_start(node_id) > 0 for node_id in self.running)
-            return have_cut and time.monotonic() - seen[-1][0] > _QUIET_S
-
-        eventually(look, "no node makes a snapshot", within_s=_CUT_S, every_s=0.1)
+        eventually(
+            lambda: all(self._is_quiet(node_id) for node_id in self.running),
+            "no node makes a snapshot or cuts its log",
+            within_s=_CUT_S,
+            every_s=0.1,
+        )
         return self.log_start(self.leader_id())
+
+    def _is_quiet(self, node_id: int) -> bool:
+        """Return whether a node has nothing left to do; see `SnapshotKeeper`."""
+        segments = self.nodes[node_id].segments()
+        sizes = {Offset(int(segment.stem)): segment.stat().st_size for segment in segments}
+        snapshots = {Offset(int(path.stem.split("-")[0])): path.stat().st_size for path in self.checkpoints(node_id)}
+        newest = max(snapshots, default=None)
+        # Where the last segment begins, a snapshot ends, or will end.
+        if newest is None or newest != max(sizes):
+            return False
+        last = split_batches(segments[-1].read_bytes())
+        has_all = bool(last) and last[-1].header.end_offset > max(self.written)
+        new_bytes, state_bytes = sizes[newest], snapshots[newest]
+        is_due = new_bytes >= _SNAPSHOT_BYTES and new_bytes >= _DIRTY_RATIO * (new_bytes + state_bytes)
+        is_large = sum(sizes.values()) + sum(snapshots.values()) > _RETENTION_BYTES
+        return has_all and not is_due and (min(sizes) == newest or not is_large) and min(sizes) > 0
 
     def expected(self, log_start: Offset) -> list[Record]:
         """Return the records of a log that begins there: below it, the newest record of each key."""
@@ -117,9 +130,6 @@ class CompactedQuorum(NodeQuorum):
             for offset, record in sorted(self.written.items())
             if offset >= log_start or newest[record.key] == offset
         ]
-
-    def _files(self, node_id: int) -> list[str]:
-        return sorted(path.name for path in self.nodes[node_id].partition.iterdir())
 
 
 def large_state(numbers: Iterable[int]) -> list[Record]:

@@ -29,6 +29,7 @@ class MainClass(StrEnum):
     TRANSACTIONS = "org.apache.kafka.tools.TransactionsCommand"  # kafka-transactions
     GET_OFFSETS = "org.apache.kafka.tools.GetOffsetShell"  # kafka-get-offsets
     STORAGE = "kafka.tools.StorageTool"  # kafka-storage
+    CONFIGS = "kafka.admin.ConfigCommand"  # kafka-configs
     SERVER = "kafka.Kafka"  # kafka-server-start
     RAFT_SERVER = "kafka.tools.TestRaftServer"  # test-kraft-server-start
 

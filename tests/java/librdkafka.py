@@ -19,15 +19,22 @@ _LONGEST_S = 30
 
 
 def settings_of(properties: Mapping[str, str]) -> dict[str, object]:
-    """Return the settings for the properties of a Java client that uses SASL: librdkafka does not read JAAS."""
+    """Return the settings for the properties of a Java client that uses SASL: librdkafka does not read JAAS.
+
+    Args:
+        properties: with the trusted certificates, if the protocol is SASL_SSL.
+    """
     mechanism = properties["sasl.mechanism"]
     username, password = JaasEntry.parse(properties["sasl.jaas.config"], mechanism).own_credentials()
-    return {
+    settings: dict[str, object] = {
         "security.protocol": properties["security.protocol"],
         "sasl.mechanism": mechanism,
         "sasl.username": username,
         "sasl.password": password,
     }
+    if (trusted := properties.get("ssl.truststore.certificates")) is not None:
+        settings["ssl.ca.pem"] = trusted
+    return settings
 
 
 def produce(

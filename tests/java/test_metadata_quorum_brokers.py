@@ -27,7 +27,7 @@ def expect_our_words(kafka: Kafka, server: str, form: str) -> None:
         assert [{name: row[name] for name in timeless[0]} for row in read_replication(text)] == timeless
 
 
-@pytest.mark.rule("DESCRIBE-3", "DESCRIBE-7")
+@pytest.mark.rule("DESCRIBE-3", "DESCRIBE-7", "DESCRIBE-13")
 @pytest.mark.parametrize("node_id", [1, 2, 3])
 @pytest.mark.parametrize("form", ["--status", "--replication"])
 def test_quorum_tool_describes_the_quorum_whichever_broker_it_gets(

@@ -2,7 +2,8 @@
 
 python -m tests.kraft_spark.other_user TASK
 
-TASK is JSON: {"uid": number, "clients": "host:port", "voters": "host:port", "paths": [...]}. The administrator starts
+TASK is JSON: {"uid": number, "clients": "host:port", "voters": "host:port", "authority": PEM, "paths": [...]}. Everyone
+who connects sees the certificate of the authority. The administrator starts
 it, and it becomes the other user before it tries anything. It prints one object of JSON: what came of each attempt, by
 its name; `DONE` for one that succeeds.
 """
@@ -11,7 +12,9 @@ from __future__ import annotations
 
 import json
 import os
+import ssl
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -21,6 +24,7 @@ from raft.client import Client, ClientSettings
 from raft.codec import Message
 from raft.config.security import NO_SECURITY, ClientSecurity, client_security, login_module
 from raft.config.values import addresses
+from raft.security.authority import Authority
 from raft.types import Endpoint, Offset
 from raft.wire.messages.fetch import FetchRequest
 from raft.wire.messages.vote import VoteRequest, VoteRequestPartition, VoteRequestTopic
@@ -38,14 +42,20 @@ _LIBRDKAFKA_S = 3
 Attempts = Iterator[tuple[str, Callable[[], object]]]
 
 
-def attempts(clients: Endpoint, voters: Endpoint, paths: list[str]) -> Attempts:
+def attempts(clients: Endpoint, voters: Endpoint, authority: str, paths: list[str]) -> Attempts:
     """Yield what is tried, with names."""
     for path in paths:
         yield f"open {path}", lambda path=path: read(Path(path))  # type: ignore[misc]  # the path of now
-    for name, security in (("no name", NO_SECURITY), ("a guess", guessing("application"))):
+    nameless = client_security({"security.protocol": "SSL", "ssl.truststore.certificates": authority})
+    for name, security in (("no name", nameless), ("a guess", guessing("application", authority))):
         yield from _with_our_client(clients, security, f"as a client with {name}")
         yield from _with_our_client(voters, security, f"at the voters' port with {name}")
-    yield from _with_our_client(voters, guessing("node-1"), "at the voters' port as a voter")
+    with tempfile.NamedTemporaryFile(suffix=".pem") as keystore:
+        Path(keystore.name).write_bytes(Authority.create("kraft-spark").issue("node-1"))
+        forged = {"security.protocol": "SSL", "ssl.truststore.certificates": authority}
+        forged["ssl.keystore.location"] = keystore.name
+        yield from _with_our_client(voters, client_security(forged), "at the voters' port as a voter")
+    yield from _with_our_client(clients, NO_SECURITY, "without TLS")
     for name, settings in (("no name", {}), ("a guess", _GUESSING_OF_LIBRDKAFKA)):
         yield f"list topics with librdkafka and {name}", lambda settings=settings: list_topics(clients, settings)  # type: ignore[misc]
     for endpoint, port in ((clients, "clients'"), (voters, "voters'")):
@@ -62,15 +72,16 @@ def read(path: Path) -> None:
     path.read_bytes()
 
 
-def guessing(user: str) -> ClientSecurity:
+def guessing(user: str, authority: str) -> ClientSecurity:
     """Return the security of a client that guesses the password of a user."""
     jaas = f'{login_module(_MECHANISM)} required username="{user}" password="{_GUESS}";'
-    keys = {"security.protocol": "SASL_PLAINTEXT", "sasl.mechanism": _MECHANISM, "sasl.jaas.config": jaas}
-    return client_security(keys)
+    keys = {"security.protocol": "SASL_SSL", "sasl.mechanism": _MECHANISM, "sasl.jaas.config": jaas}
+    return client_security(keys | {"ssl.truststore.certificates": authority})
 
 
 _GUESSING_OF_LIBRDKAFKA = {
-    "security.protocol": "SASL_PLAINTEXT",
+    "security.protocol": "SASL_SSL",
+    "enable.ssl.certificate.verification": "false",
     "sasl.mechanism": _MECHANISM,
     "sasl.username": "application",
     "sasl.password": _GUESS,
@@ -125,16 +136,22 @@ REQUESTS: tuple[tuple[Message, int], ...] = (
 
 def send(endpoint: Endpoint, request: Message, version: int) -> None:
     """Send a request; return when there is a response."""
-    with Wire(endpoint) as wire:
+    with Wire(endpoint, tls=_unchecked()) as wire:
         wire.send(request, version)
         wire.frame()
 
 
 def send_bytes(endpoint: Endpoint) -> None:
     """Send bytes that are no request; return when there is a response."""
-    with Wire(endpoint) as wire:
+    with Wire(endpoint, tls=_unchecked()) as wire:
         wire.send_bytes(b"\0\0\0\x10GET / HTTP/1.1\r\n")
         wire.frame()
+
+
+def _unchecked() -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context
 
 
 def outcome(attempt: Callable[[], object]) -> str:
@@ -153,7 +170,11 @@ def main() -> None:
     os.setgroups([])
     os.setgid(task["uid"])
     os.setuid(task["uid"])
-    print(json.dumps({name: outcome(attempt) for name, attempt in attempts(clients, voters, task["paths"])}))
+    print(
+        json.dumps(
+            {name: outcome(attempt) for name, attempt in attempts(clients, voters, task["authority"], task["paths"])}
+        )
+    )
 
 
 if __name__ == "__main__":

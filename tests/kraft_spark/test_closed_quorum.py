@@ -71,6 +71,7 @@ def tried(spark: SparkSession, quorum: QuorumService, open_folder: Path) -> dict
         "uid": _OTHER_UID,
         "clients": quorum.bootstrap_servers,
         "voters": f"127.0.0.1:{voter_port}",
+        "authority": (data_dir / "trusted.pem").read_text(),
         "paths": [str(path) for path in paths],
     }
     ended = run_to_end("another user", [sys.executable, "-m", "tests.kraft_spark.other_user", json.dumps(task)])
@@ -98,14 +99,22 @@ def test_other_user_reads_no_file_of_the_quorum_and_of_the_application(
 @pytest.mark.parametrize(
     ("name", "outcome"),
     [
-        pytest.param(r"(read|append|describe) .* with no name", "the node asks for SASL", id="our client"),
+        pytest.param(r"(read|append|describe) as .* no name", "the node asks for SASL", id="our client"),
         pytest.param(
-            r"(read|append|describe) .* (with a guess|as a voter)",
+            r"(read|append|describe) as .* a guess",
             r"the node refused the credentials in sasl\.jaas\.config",
             id="our client with a guess",
         ),
+        pytest.param(
+            r"(read|append|describe) at the voters' port with", "certificate required", id="our client among voters"
+        ),
+        pytest.param(r"(read|append|describe) at .* as a voter", "unknown ca", id="a voter of another authority"),
+        pytest.param(r"(read|append|describe) without TLS", "the node closed the connection", id="without TLS"),
         pytest.param(r"list topics with librdkafka", "KafkaError", id="a client of Kafka"),
-        pytest.param(r"send ", "the node closed the connection", id="requests without a name, and other bytes"),
+        pytest.param(
+            r"send .* clients'", "the node closed the connection", id="requests without a name, and other bytes"
+        ),
+        pytest.param(r"send .* voters'", "(?i)certificate.required", id="requests without a certificate"),
     ],
 )
 def test_other_user_is_refused_at_all_ports(tried: dict[str, str], name: str, outcome: str) -> None:

@@ -117,9 +117,9 @@ def test_quorum_of_the_last_release_gets_secrets(tmp_path: Path) -> None:
         pytest.param(b'{"passwords": {"application": "x"', id="cut"),
         pytest.param(b"\xff\xfe", id="no text"),
         pytest.param(b"[]", id="a list"),
-        pytest.param(b'{"passwords": {"application": "x"}}', id="without a voter"),
-        pytest.param(b'{"passwords": {"application": null, "node-1": "y"}}', id="null"),
-        pytest.param(b'{"passwords": {"application": "", "node-1": "y"}}', id="an empty password"),
+        pytest.param(b'{"passwords": {"node-1": "x"}}', id="without the application"),
+        pytest.param(b'{"passwords": {"application": null}}', id="null"),
+        pytest.param(b'{"passwords": {"application": ""}}', id="an empty password"),
     ],
 )
 def test_damaged_secrets_are_an_error_that_says_what_to_do(data_dir: Path, content: bytes) -> None:
@@ -129,8 +129,8 @@ def test_damaged_secrets_are_an_error_that_says_what_to_do(data_dir: Path, conte
         LocalQuorum.start(data_dir, voters=1)
 
     assert str(refused.value) == (
-        f"{data_dir / 'secrets.json'} is damaged: expected the passwords of application, node-1. Remove it, and the "
-        "next start makes new ones"
+        f"{data_dir / 'secrets.json'} is damaged: expected the password of application. Remove it, and the next "
+        "start makes a new one"
     )
 
 

@@ -19,7 +19,7 @@ class CachedBytes:
         data: what readers see.
     """
 
-    __slots__ = ("_flushed_before_truncation", "_flushed_bytes", "_truncated_to", "data")
+    __slots__ = ("_flushed_before_truncation", "_flushed_bytes", "_overwritten", "_truncated_to", "data")
 
     def __init__(self, data: bytes = b"", *, is_flushed: bool = False) -> None:
         self.data = bytearray(data)
@@ -27,6 +27,14 @@ class CachedBytes:
         # Set while a truncation of flushed bytes is not flushed itself: the disk still has the bytes from before.
         self._flushed_before_truncation: bytes | None = None
         self._truncated_to = 0
+        # Places whose new bytes are not flushed, with the bytes that the disk has there.
+        self._overwritten: list[tuple[int, bytes]] = []
+
+    def overwrite(self, position: int, data: bytes) -> None:
+        """Replace bytes that readers see; the disk keeps the old ones until the next flush."""
+        end_position = position + len(data)
+        self._overwritten.append((position, bytes(self.data[position:end_position])))
+        self.data[position:end_position] = data
 
     def truncate(self, size_bytes: int) -> None:
         """Truncate what readers see; the disk keeps its bytes until the next flush."""
@@ -41,6 +49,7 @@ class CachedBytes:
         """Write what readers see to the disk."""
         self._flushed_bytes = len(self.data)
         self._flushed_before_truncation = None
+        self._overwritten.clear()
 
     def after_crash(self, draw: Draw | None) -> CachedBytes:
         """Return the file as it is found after a power cut.
@@ -48,6 +57,11 @@ class CachedBytes:
         Args:
             draw: decides how much of what was not flushed is on the disk; None for nothing.
         """
+        found = bytearray(self.data)
+        for position, before in reversed(self._overwritten):
+            # The first of the new bytes may be on the disk.
+            kept = 0 if draw is None else draw(len(before) + 1)
+            found[position + kept : position + len(before)] = before[kept:]
         kept_bytes = self._flushed_bytes
         if self._flushed_before_truncation is not None:
             if draw is None or draw(2):
@@ -59,4 +73,4 @@ class CachedBytes:
             survived_bytes = draw(lost_bytes + 1)
             kept_bytes += survived_bytes
             filler = bytes(draw(lost_bytes - survived_bytes + 1)) if draw(4) == 0 else b""
-        return CachedBytes(bytes(self.data[:kept_bytes]) + filler, is_flushed=True)
+        return CachedBytes(bytes(found[:kept_bytes]) + filler, is_flushed=True)

@@ -3,7 +3,8 @@
 Each file has its bytes on the disk and its bytes in the cache, and so has each folder for its names. A power cut
 (`crash`) leaves what was flushed, and of the rest as much as `draw` says: the first names, the first bytes, sometimes
 zeros in place of bytes, as on file systems that allocate before they write. A killed process (`kill`) loses nothing. A
-test can make any call fail (`fail`), cut the power before any call (`cut_power_before`), and flip bits.
+test can make any call fail (`fail`), cut the power before any call (`cut_power_before`), take all room
+(`take_all_room`), and flip bits.
 
 The same calls and the same draws give the same bytes.
 """
@@ -18,10 +19,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from raft.errors import StorageError
 from raft.storage.files import DirectoryLock, DirectoryLockedError, File, folder_of, join, refused
 from tests.memory_files.cached_bytes import CachedBytes, Draw
 
 _CAPACITY_BYTES = 1 << 40
+_BLOCK_BYTES = 512
 
 
 class PowerCutError(Exception):
@@ -69,6 +72,8 @@ class MemoryFiles:
         self._calls_until_power_cut: int | None = None
         self._is_off = False
         self._capacity_bytes = _CAPACITY_BYTES
+        self._writes_until_full: int | None = None
+        self._freed_bytes = 0
         self.is_kept_in_page_cache = True
         self.starts = 0
         self.calls: Counter[Call] = Counter()
@@ -126,6 +131,7 @@ class MemoryFiles:
         """See `Files.remove`."""
         self.begin(Call.REMOVE, name)
         if name in self._files:
+            self._freed_bytes += _blocks(len(self._files[name].data)) if self._writes_until_full == 0 else 0
             self._change_names(folder_of(name), {name: None})
 
     def sync_directory(self, name: str) -> None:
@@ -138,10 +144,22 @@ class MemoryFiles:
     def free_bytes(self) -> int:
         """See `Files.free_bytes`."""
         self.check_power()
-        return max(0, self._capacity_bytes - self._used_bytes())
+        return 0 if self._writes_until_full == 0 else max(0, self._capacity_bytes - self._used_bytes())
+
+    def take_all_room(self, *, after_writes: int = 0) -> None:
+        """Let files grow no more, but within the last block of each, as when another program takes every free block.
+
+        What is removed from then on can be used again.
+
+        Args:
+            after_writes: how many writes come before that.
+        """
+        self._writes_until_full = after_writes
+        self._freed_bytes = 0
 
     def fill(self, free_bytes: int | None) -> None:
         """Leave so many bytes free, as another program does; None for as many as at first. Writes do not fail."""
+        self._writes_until_full = None
         self._capacity_bytes = _CAPACITY_BYTES if free_bytes is None else self._used_bytes() + free_bytes
 
     def _used_bytes(self) -> int:
@@ -238,12 +256,34 @@ class MemoryFiles:
                 self._faults.remove(fault)
                 if written_bytes is not None:
                     written_bytes(fault.written_bytes)
-                raise refused(call, self.path_of(name), _os_error(fault.reason))
+                raise _refused(call, self.path_of(name), fault.reason)
 
     def check_power(self) -> None:
         """Raise if the machine is off."""
         if self._is_off:
             raise PowerCutError("the power is cut")
+
+    def limit_write(self, name: str, content: CachedBytes, data: bytes) -> None:
+        """Raise if there is no room for bytes at the end of a file; those that its last block has room for are written.
+
+        Args:
+            name: of the file.
+            content: of the file.
+            data: what is to be written.
+        """
+        if self._writes_until_full is None:
+            return
+        if self._writes_until_full:
+            self._writes_until_full -= 1
+            return
+        size_bytes = len(content.data)
+        new_bytes = _blocks(size_bytes + len(data)) - _blocks(size_bytes)
+        if new_bytes <= self._freed_bytes:
+            self._freed_bytes -= new_bytes
+        else:
+            left_bytes = _blocks(size_bytes) - size_bytes
+            content.data += data[:left_bytes]
+            raise _refused(Call.WRITE, self.path_of(name), errno.ENOSPC)
 
     def _content(self, name: str) -> CachedBytes:
         self.check_power()
@@ -280,7 +320,13 @@ class MemoryFile:
     def append(self, data: bytes) -> None:
         """See `File.append`."""
         self._begin(Call.WRITE, lambda size: self._content.data.extend(data[:size]))
+        self._files.limit_write(self._name, self._content, data)
         self._content.data += data
+
+    def overwrite(self, position: int, data: bytes) -> None:
+        """See `File.overwrite`."""
+        self._begin(Call.WRITE, lambda size: self._content.overwrite(position, data[:size]))
+        self._content.overwrite(position, data)
 
     def read(self, position: int, size_bytes: int) -> bytes:
         """See `File.read`."""
@@ -332,3 +378,16 @@ def _apply(change: dict[str, CachedBytes | None], names: dict[str, CachedBytes])
 
 def _os_error(reason: int) -> OSError:
     return OSError(reason, os.strerror(reason))
+
+
+def _blocks(size_bytes: int) -> int:
+    """Return the size of the blocks that so many bytes take."""
+    return -(-size_bytes // _BLOCK_BYTES) * _BLOCK_BYTES
+
+
+def _refused(call: Call, path: str, reason: int) -> StorageError:
+    """Return the error of a call that fails, with the error of the system as its cause."""
+    cause = _os_error(reason)
+    error = refused(call, path, cause)
+    error.__cause__ = cause
+    return error

@@ -35,7 +35,7 @@ def test_heartbeat_of_a_free_loop_is_never_late() -> None:
 
     clocks.run(4 * BEAT_MS)
 
-    assert clocks.lags == [0, 0, 0, 0]
+    assert clocks.lags == pytest.approx([0, 0, 0, 0])
     assert clocks.heartbeat.idle_ratio() == 1
     assert clocks.heartbeat.age_s == 0
 
@@ -48,6 +48,31 @@ def test_heartbeat_measures_how_late_a_beat_is() -> None:
     clocks.run(BEAT_MS)
 
     assert clocks.lags == [pytest.approx(0.5)]
+
+
+@pytest.mark.rule("SHARE-7")
+def test_longest_step_of_the_last_minute_is_known_by_elapsed_and_by_processor_time() -> None:
+    clocks = Clocks()
+    clocks.heartbeat.start()
+
+    for late_s, used_s in ((0.5, 0.1), (0.2, 0.2), (0.0, 0.01)):
+        clocks.late_s += late_s
+        clocks.processor_s += used_s
+        clocks.run(BEAT_MS)
+
+    assert clocks.heartbeat.longest_steps_s() == {"elapsed": pytest.approx(0.5), "processor": pytest.approx(0.2)}
+
+
+@pytest.mark.rule("SHARE-7")
+def test_processor_time_of_many_short_steps_is_no_long_step() -> None:
+    clocks = Clocks()
+    clocks.heartbeat.start()
+
+    clocks.processor_s += BEAT_MS / 1000
+    clocks.late_s += 0.002
+    clocks.run(BEAT_MS)
+
+    assert clocks.heartbeat.longest_steps_s()["processor"] == pytest.approx(0.002)
 
 
 def test_idle_ratio_is_what_the_processor_leaves() -> None:

@@ -34,7 +34,7 @@ class Secured:
         truststore.write_bytes(self.authority.certificate_pem())
         self.contexts = TlsContexts(TlsSettings(keystore=str(self.keystore), truststore=str(truststore)), client_auth)
         (self.port,) = free_ports(1)
-        self.server = HttpServer(Endpoint(_HOST, self.port, "HTTPS"), _serve, tls=lambda: self.contexts.present)
+        self.server = HttpServer(Endpoint(_HOST, self.port, "HTTPS"), _serve, tls=self.contexts.of_connection)
 
     def ask(self, keystore: Path | None = None) -> tuple[str, int]:
         """Return the response of the server, and the serial number of its certificate."""
@@ -90,5 +90,25 @@ def test_client_needs_a_certificate_where_it_is_required(tmp_path: Path) -> None
         assert secured.ask(secured.keystore)[0] == "served"
         with pytest.raises((ssl.SSLError, ConnectionError)):
             secured.ask()
+    finally:
+        secured.server.close()
+
+
+def test_server_goes_on_after_an_error_that_has_nothing_to_do_with_the_network(tmp_path: Path) -> None:
+    secured = Secured(tmp_path)
+    contexts = iter([None])
+
+    def of_connection() -> ssl.SSLContext:
+        if next(contexts, secured) is None:
+            raise RecursionError("planted")
+        return secured.contexts.of_connection()
+
+    secured.server = HttpServer(Endpoint(_HOST, secured.port, "HTTPS"), _serve, tls=of_connection)
+    secured.server.open()
+    try:
+        with pytest.raises(OSError):  # noqa: PT011 - the connection ends in the handshake, in one way or another
+            secured.ask()
+
+        assert secured.ask()[0] == "served"
     finally:
         secured.server.close()

@@ -37,6 +37,9 @@ class Recorded:
     def when_gone(self, forget: Callable[[], None]) -> None:
         self.calls.append(("when_gone", forget))
 
+    def charge(self, used_s: float) -> None:
+        self.calls.append(("charge", used_s))
+
     def mark_as_from_peer(self) -> None:
         self.calls.append(("mark_as_from_peer", None))
 
@@ -108,6 +111,7 @@ ERROR = ValueError("an error")
     ("handler", "call"),
     [
         pytest.param(lambda respond: respond.when_gone(forget), ("when_gone", forget), id="when_gone"),
+        pytest.param(lambda respond: respond.charge(0.5), ("charge", 0.5), id="charge"),
         pytest.param(lambda respond: respond.mark_as_from_peer(), ("mark_as_from_peer", None), id="mark_as_from_peer"),
         pytest.param(
             lambda respond: respond.hang_up("why", DropCause.IDLE), ("hang_up", ("why", DropCause.IDLE)), id="hang_up"

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
 import struct
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -32,17 +34,19 @@ class ProduceProxy:
         node: where the node listens.
         passes: called at each response to a Produce with the number of that response, from 1 up; returns whether the
             client gets it. If not, the connection is closed instead.
+        keystore: the PEM file with key and certificate of the node, if it speaks TLS; written before the node listens.
 
     Attributes:
         produced: how many responses to a Produce the node has sent.
         api_keys: of the requests that were forwarded, in order.
     """
 
-    def __init__(self, node: Endpoint, passes: Callable[[int], bool]) -> None:
+    def __init__(self, node: Endpoint, passes: Callable[[int], bool], *, keystore: Path | None = None) -> None:
         self.produced = 0
         self.api_keys: list[int] = []
         self._node = node
         self._passes = passes
+        self._keystore = keystore
         self._socket = socket.socket()
         self._socket.bind((HOST, 0))
         self._connections: set[asyncio.Task[Any]] = set()
@@ -68,7 +72,22 @@ class ProduceProxy:
         # While the node does not listen, connections to the proxy are refused, as the node would refuse them.
         while not is_listening(self._node):
             await asyncio.sleep(_LOOK_S)
-        return await asyncio.start_server(self._serve, sock=self._socket)
+        return await asyncio.start_server(self._serve, sock=self._socket, ssl=self._as_server())
+
+    def _as_server(self) -> ssl.SSLContext | None:
+        if self._keystore is None:
+            return None
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(self._keystore)
+        return context
+
+    def _as_client(self) -> ssl.SSLContext | None:
+        if self._keystore is None:
+            return None
+        # The node is known by its port.
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        return context
 
     async def _close(self) -> None:
         if not self._opening.cancel():
@@ -91,7 +110,9 @@ class ProduceProxy:
             self._connections.discard(task)
 
     async def _forward(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        node_reader, node_writer = await asyncio.open_connection(self._node.host, self._node.port)
+        node_reader, node_writer = await asyncio.open_connection(
+            self._node.host, self._node.port, ssl=self._as_client()
+        )
         try:
             while True:
                 request = await _frame(reader)

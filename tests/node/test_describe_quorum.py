@@ -111,7 +111,7 @@ def test_observer_is_described_by_its_key(leading: Pair, version: int) -> None:
 
 
 @EVERY_VERSION
-@pytest.mark.rule("DESCRIBE-2")
+@pytest.mark.rule("DESCRIBE-2", "DESCRIBE-13")
 def test_follower_names_the_leader_and_says_what_it_knows_itself(following: Pair, version: int) -> None:
     partition = sole_partition(describe(following, version))
 

@@ -69,7 +69,13 @@ class Disk:
         self._threads = DiskThreads(loop)
         self.jobs = JobQueue(post=loop.post, failed=loop.failed, wake=self._threads.job_waits)
         self.log_lock = self._threads.log_lock
-        self._listener = DiskListener(flushed=flushed, rolled=lambda: None, failed=loop.failed)
+        self._listener = DiskListener(
+            flushed=flushed,
+            rolled=lambda: None,
+            room=lambda _error, _end: None,
+            damaged=lambda _report: None,
+            failed=loop.failed,
+        )
         self._flusher = Flusher(
             flush=flush,
             write_checkpoints=lambda: write_checkpoints() is not False,

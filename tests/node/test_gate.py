@@ -11,6 +11,7 @@ import pytest
 from raft.config.listener_security import ListenerSecurity, listener_security
 from raft.config.security import SecurityProtocol
 from raft.errors import AuthenticationError, ConfigError
+from raft.node import gate as module
 from raft.node.gate import Gate
 from raft.runtime.caller import ANONYMOUS, Caller
 from raft.security.outcomes import Outcome
@@ -117,6 +118,44 @@ def test_client_whose_subject_matches_no_rule_is_refused(keys: Keys) -> None:
         node.admitted(keys.tls(keys.certificate("alice", ())))
 
     assert node.counted == {}
+
+
+@pytest.mark.parametrize("client_auth", ["required", "requested"])
+@pytest.mark.rule("AUTH-3")
+def test_client_whose_name_cannot_be_found_is_not_let_in(
+    keys: Keys, client_auth: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever is wrong with its certificate, it must not go on without a name."""
+
+    def fail(_certificate: bytes) -> str:
+        raise RecursionError("planted")
+
+    monkeypatch.setattr(module, "subject_of", fail)
+    node = GatedNode(security_of(keys, SecurityProtocol.SSL, ssl__client__auth=client_auth))
+    caller, channel = node.gate.new_caller("192.0.2.1"), node.gate.new_channel()
+    assert channel is not None
+    shake_hands(channel, TlsChannel(keys.tls(keys.certificate("alice", ())), host=HOST))
+    assert not caller.is_authenticated
+
+    with pytest.raises(AuthenticationError, match=r"^cannot find the name in the certificate: RecursionError$"):
+        node.gate.admit(caller, channel)
+
+    assert (caller.is_admitted, caller.is_authenticated) == (False, False)
+    assert node.counted == {}
+
+
+@pytest.mark.parametrize(
+    ("protocol", "is_admitted"),
+    [(SecurityProtocol.SASL_PLAINTEXT, True), (SecurityProtocol.SSL, False), (SecurityProtocol.SASL_SSL, False)],
+)
+@pytest.mark.rule("AUTH-3", "AUTH-4")
+def test_client_of_a_listener_with_tls_is_let_in_after_the_handshake_only(
+    keys: Keys, protocol: SecurityProtocol, is_admitted: bool
+) -> None:
+    caller = GatedNode(security_of(keys, protocol)).gate.new_caller("192.0.2.1")
+
+    assert caller.is_admitted is is_admitted
+    assert not caller.is_authenticated
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import weakref
 from collections.abc import Callable
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from raft.config.listener_security import ListenerSecurity
 from raft.node.gate import Gate
 from raft.node.inbound import MAX_UNDER_WAY, InboundConnection
+from raft.node.received_frames import ReceivedFrames
 from raft.node.service import Service
 from raft.node.slot import Slot
 from raft.runtime.caller import Caller
@@ -23,6 +25,7 @@ from raft.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from raft.wire.messages.produce import ProduceResponse
 from tests.node.harness.inbound import Shared, Socket
 from tests.node.harness.requests import produce_request
+from tests.node.harness.turns import TurnsOnDemand
 
 KIB = 1 << 10
 LARGE_BYTES = 600 * KIB
@@ -44,6 +47,8 @@ class Connection:
             handle=self._handle,
             unsupported=lambda: ApiVersionsResponse(error_code=35, api_keys=()),
             registry=node,
+            errors=node.errors,
+            turns=node.turns,
         )
         gate = Gate(LISTENER, None, ListenerSecurity(), lambda _caller, _outcome: None)
         self.inbound = InboundConnection(service, gate)
@@ -56,13 +61,19 @@ class Connection:
         """Respond to all requests, also to those that begin meanwhile."""
         while self.under_way:
             self.under_way.pop(0)(ProduceResponse(responses=()))
-            await asyncio.sleep(0)
+            await settled()
 
     def _handle(self, _caller: Caller, request: ReceivedRequest, respond: Respond) -> None:
         if self._refuses(request.header.correlation_id):
             respond(ProduceResponse(responses=()))
         else:
             self.under_way.append(respond)
+
+
+async def settled() -> None:
+    """Let the event loop send the responses, and give the turns that follow them."""
+    for _ in range(4):
+        await asyncio.sleep(0)
 
 
 def append_frame(number: int, size_bytes: int) -> bytes:
@@ -253,3 +264,102 @@ def test_connection_that_never_sends_a_request_is_dropped_soon() -> None:
         return [connection.socket.is_aborted for connection in connections]
 
     assert asyncio.run(play()) == [True, False]
+
+
+@pytest.mark.rule("SHARE-4")
+def test_connection_is_not_read_while_a_request_of_it_waits_for_a_turn() -> None:
+    async def play() -> list[tuple[bool, int]]:
+        node = Shared()
+        rounds = TurnsOnDemand()
+        node.turns = rounds.turns
+        first, second = Connection(node), Connection(node)
+        seen = []
+
+        def receive_while_first_is_served() -> None:
+            second.receive(append_frame(1, 10))
+            seen.append((second.socket.is_read, len(second.under_way)))
+
+        rounds.turns.measure(first.inbound, receive_while_first_is_served)
+        rounds.run()
+        seen.append((second.socket.is_read, len(second.under_way)))
+        return seen
+
+    assert asyncio.run(play()) == [(False, 0), (True, 1)]
+
+
+@pytest.mark.rule("SHARE-1")
+def test_requests_of_one_read_are_begun_one_by_one_until_the_turn_is_over() -> None:
+    async def play() -> list[tuple[int, int, bool]]:
+        connection = Connection(Shared(), refuses=lambda _number: True)
+        connection.inbound._requests.add(b"".join(append_frame(number, 10) for number in range(50)))
+        seen = []
+        for requests in (3, 40, 100):
+            left = iter(range(requests - 1))
+            # `is_over` is asked after each step, and a step looks for a request or begins one.
+            begun = connection.inbound.work(lambda left=left: next(left, None) is None)  # type: ignore[misc]
+            seen.append((begun, connection.socket.responded[-1], connection.socket.is_read))
+        return seen
+
+    assert asyncio.run(play()) == [(1, 0, False), (20, 20, False), (29, 49, True)]
+
+
+def test_error_that_is_not_expected_closes_the_connection_and_begins_nothing_more(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def play() -> tuple[bool, int]:
+        node = Shared()
+        connection = Connection(node)
+
+        def fail(_data: bytes) -> bytes:
+            raise TypeError("a certificate that nobody expects")
+
+        connection.inbound._requests._frames = ReceivedFrames(1 << 20, fail)
+        connection.receive(append_frame(1, 10))
+        connection.receive(append_frame(2, 10))
+        return connection.socket.is_aborted, len(connection.under_way)
+
+    assert asyncio.run(play()) == (True, 0)
+    assert "a certificate that nobody expects" in caplog.text
+
+
+def test_errors_that_are_not_expected_are_logged_once_with_their_traceback(caplog: pytest.LogCaptureFixture) -> None:
+    async def play() -> None:
+        node = Shared()
+
+        def fail(_data: bytes) -> bytes:
+            raise TypeError("the same each time")
+
+        for number in range(50):
+            connection = Connection(node)
+            connection.inbound._requests._frames = ReceivedFrames(1 << 20, fail)
+            connection.receive(append_frame(number, 10))
+        node.now_s += 60
+        connection = Connection(node)
+        connection.inbound._requests._frames = ReceivedFrames(1 << 20, fail)
+        connection.receive(append_frame(1, 10))
+
+    asyncio.run(play())
+
+    assert caplog.messages == [
+        "cannot handle a request: TypeError('the same each time'); address=unknown",
+        "cannot handle a request: TypeError('the same each time'); address=unknown (suppressed 49 repetitions)",
+    ]
+    assert caplog.text.count("Traceback") == 2
+
+
+def test_turns_do_not_remember_a_connection_that_was_lost_before_its_responses_were_sent() -> None:
+    async def play() -> object:
+        node = Shared()
+        node.turns = TurnsOnDemand().turns
+        connection, waiting = Connection(node), Connection(node)
+        connection.receive(b"".join(append_frame(number, 10) for number in range(2)))
+        node.turns.measure(connection.inbound, lambda: waiting.receive(append_frame(1, 10)))
+        connection.under_way[0](ProduceResponse(responses=()))
+        connection.inbound.connection_lost(None)
+        lost = weakref.ref(connection.inbound)
+        del connection
+        await settled()
+        gc.collect()
+        return lost()
+
+    assert asyncio.run(play()) is None

@@ -11,7 +11,9 @@ from datasource.responses import read_response
 from raft.records.batch import build_batch, read_records
 from raft.records.record import Record
 from raft.records.split import split_batches
-from raft.types import Epoch, Offset
+from raft.storage.disk import DiskFiles
+from raft.storage.election_state import ElectionStateFile
+from raft.types import ElectionState, Epoch, Offset
 from tests.node.harness.loop import NodesInProcess
 from tests.node.harness.properties import voters_properties
 from tests.node.harness.waiting import eventually
@@ -34,6 +36,7 @@ def test_batch_larger_than_all_limits_reaches_followers_clients_and_spark(tmp_pa
     log = tmp_path / "node-1" / "__cluster_metadata-0" / f"{0:020d}.log"
     log.parent.mkdir(parents=True)
     log.write_bytes(batch)
+    ElectionStateFile(DiskFiles(log.parent), "quorum-state").write(ElectionState(epoch=Epoch(1)))
 
     with NodesInProcess(configurations) as nodes:
         leader = nodes.start().wait_for_leader()

@@ -12,6 +12,7 @@ from raft.codec import Message
 from raft.config.security import NO_SECURITY
 from raft.local.ports import free_ports
 from raft.node.leader_relay import _MAX_WAITING, LeaderRelay
+from raft.runtime.requests.relay import is_relayed
 from raft.security.client_protection import ClientProtection
 from raft.types import Endpoint
 from raft.wire.apis import DESCRIBE_QUORUM
@@ -41,6 +42,7 @@ class Leader:
         self._garbage = garbage
         self.connections = 0
         self.versions: list[int] = []
+        self.were_forwarded: list[bool] = []
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
@@ -57,6 +59,7 @@ class Leader:
         response: Message = self._api_versions
         if not isinstance(request.message, ApiVersionsRequest):
             self.versions.append(header.request_api_version)
+            self.were_forwarded.append(is_relayed(header))
             if self._garbage is not None:
                 return self._garbage
             response = RESPONSE
@@ -91,6 +94,7 @@ async def forwarded(relay: LeaderRelay, endpoint: Endpoint, *versions: int) -> l
 
 
 @pytest.mark.parametrize("version", [*DESCRIBE_QUORUM.versions])
+@pytest.mark.rule("DESCRIBE-13", "DESCRIBE-14")
 def test_relay_forwards_a_request_in_the_version_of_the_client(version: int) -> None:
     async def run() -> None:
         leader = Leader(DESCRIBE_QUORUM.versions.highest)
@@ -98,10 +102,12 @@ def test_relay_forwards_a_request_in_the_version_of_the_client(version: int) -> 
             assert await forwarded(new_relay(), endpoint, version) == [RESPONSE]
 
         assert leader.versions == [version]
+        assert leader.were_forwarded == [True], "the leader of a moment ago must not forward it again"
 
     asyncio.run(run())
 
 
+@pytest.mark.rule("DESCRIBE-14")
 def test_relay_sends_the_same_request_once_and_others_on_the_same_connection() -> None:
     async def run() -> None:
         leader = Leader(DESCRIBE_QUORUM.versions.highest)
@@ -114,6 +120,7 @@ def test_relay_sends_the_same_request_once_and_others_on_the_same_connection() -
     asyncio.run(run())
 
 
+@pytest.mark.rule("DESCRIBE-13")
 def test_relay_forwards_nothing_in_a_version_that_the_leader_does_not_support() -> None:
     async def run() -> None:
         leader = Leader(1)
@@ -126,6 +133,7 @@ def test_relay_forwards_nothing_in_a_version_that_the_leader_does_not_support() 
 
 
 @pytest.mark.parametrize("garbage", [b"\xff" * 8, encode_response(RESPONSE, 2, correlation_id=9)])
+@pytest.mark.rule("DESCRIBE-13")
 def test_relay_gives_no_response_when_the_leader_sends_invalid_data(garbage: bytes) -> None:
     async def run() -> None:
         leader = Leader(2, garbage=garbage)
@@ -135,6 +143,7 @@ def test_relay_gives_no_response_when_the_leader_sends_invalid_data(garbage: byt
     asyncio.run(run())
 
 
+@pytest.mark.rule("DESCRIBE-13")
 def test_relay_gives_no_response_when_no_node_listens() -> None:
     async def run() -> None:
         assert await forwarded(new_relay(), Endpoint(HOST, free_ports(1)[0]), 2) == [None]
@@ -142,6 +151,7 @@ def test_relay_gives_no_response_when_no_node_listens() -> None:
     asyncio.run(run())
 
 
+@pytest.mark.rule("DESCRIBE-14")
 def test_relay_refuses_requests_above_its_limit_and_keeps_nothing_of_them() -> None:
     def request(number: int) -> DescribeQuorumRequest:
         partition = DescribeQuorumRequestPartition(partition_index=number)

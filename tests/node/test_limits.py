@@ -213,15 +213,15 @@ def test_connection_that_was_idle_for_longest_is_dropped_for_a_new_one(small: No
         silent = stack.enter_context(small.wire(1))
         eventually(lambda: len(small.running[1]._connections) == 5, "all are open")
 
-        sixth = stack.enter_context(small.wire(1))
-        assert is_served(sixth)
-        assert silent.is_closed_by_node(), "it has never spoken"
+        fifth = stack.enter_context(small.wire(1))
+        assert is_served(fifth)
         assert is_served(spoken[0])
-        seventh = stack.enter_context(small.wire(1))
-        assert is_served(seventh)
+        newest = stack.enter_context(small.wire(1))
+        assert silent.is_closed_by_node(), "it has never spoken"
+        assert is_served(newest)
 
         assert spoken[1].is_closed_by_node(), "the first has spoken since"
-        assert all(is_served(wire) for wire in (spoken[0], *spoken[2:], sixth, seventh))
+        assert all(is_served(wire) for wire in (spoken[0], *spoken[2:], fifth, newest))
 
 
 def test_connections_of_voters_stay_when_there_are_too_many(tmp_path: Path) -> None:

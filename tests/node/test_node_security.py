@@ -79,7 +79,9 @@ def certificate_of(started: Started) -> object:
 
 
 def credentials_of(started: Started) -> object:
-    return started.security.gate(VOTERS)._credentials
+    users = started.security.gate(VOTERS).users
+    assert users is not None
+    return users.credentials
 
 
 def new_rules(keys: Keys) -> None:

@@ -50,6 +50,7 @@ class Caller:
         self._refuses_controllers = refuses_controllers
         self.responses: list[tuple[int, core.Response]] = []
         self.failed: list[tuple[int, Failure]] = []
+        self.forgotten: set[int] = set()
         self.connection = thread.look(self._make)
 
     def connect(self) -> None:
@@ -78,6 +79,7 @@ class Caller:
             refuses_controllers=self._refuses_controllers,
             on_response=lambda number, response: self.responses.append((number, response)),
             failed=lambda number, failure: self.failed.append((number, failure)),
+            is_expected=lambda number: number not in self.forgotten,
         )
 
 
@@ -116,6 +118,24 @@ def test_requests_wait_for_the_versions_and_get_responses_in_order(caller: Calle
     assert caller.wait_for_responses(3) == [(10, GRANTED), (11, GRANTED), (12, GRANTED)]
     assert peer.received[0] == VOTE_REQUEST
     assert caller.failed == []
+
+
+@pytest.mark.rule("GEN-7")
+def test_request_that_is_forgotten_before_the_versions_are_known_is_not_sent(caller: Caller, peer: Peer) -> None:
+    """The fetch of a follower waits for a suspended leader, and meanwhile the follower becomes prospective."""
+
+    def versions(_version: int) -> ApiVersionsResponse:
+        caller.forgotten.add(10)
+        return serving_all()
+
+    peer.versions = versions
+    caller.send(10, PRE_VOTE_REQUEST)
+    caller.send(11, VOTE_REQUEST)
+    caller.connect()
+
+    assert caller.wait_for_responses(1) == [(11, GRANTED)]
+    assert caller.failed == [(10, Failure.NOT_SENT)]
+    assert peer.received == [VOTE_REQUEST]
 
 
 @pytest.mark.rule("COMPAT-4")

@@ -45,6 +45,7 @@ def network(submitted: list[Event]) -> PeerNetwork:
         max_frame_bytes=10_000,
         refuses_controllers=False,
         submit=submitted.append,
+        is_expected=lambda _: True,
         protection=ClientProtection(NO_SECURITY),
         faults=FaultLog(logging.getLogger(__name__), lambda: 0),
     )

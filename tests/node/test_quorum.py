@@ -10,7 +10,7 @@ import pytest
 
 from raft.core import messages as core
 from raft.core.roles import Follower, Leader
-from raft.errors import ErrorCode
+from raft.errors import CorruptBatchError, ErrorCode
 from raft.local.ports import free_ports
 from raft.records.control import leader_change_batch
 from raft.records.split import split_batches
@@ -33,13 +33,14 @@ def append(nodes: NodesInProcess, *values: bytes) -> None:
 
 def values_of(nodes: NodesInProcess, node_id: int) -> list[bytes | None]:
     """The data records in a node's own log, committed or not, read on its disk's thread."""
-    found: list[bytes] = []
+    found: list[bytes | CorruptBatchError] = []
     nodes.thread.look(
         lambda: nodes.running[node_id]._context.disk.search(
             lambda log: log.read(Offset(0), max_bytes=1 << 24, end_offset=log.end_offset), found.append
         )
     )
     eventually(lambda: found, "it is read")
+    assert isinstance(found[0], bytes), "the log is sound"
     return values_in(found[0])
 
 

@@ -201,7 +201,7 @@ def test_end_of_the_log_is_the_leaders_while_a_follower_lags(tmp_path: Path) -> 
 MEBIBYTE = 1 << 20
 
 
-@pytest.mark.rule("READ-4", "READ-6")
+@pytest.mark.rule("LOG-30", "READ-4", "READ-6", "READ-9")
 def test_rows_are_read_from_the_leader_when_the_disk_of_the_reader_has_damaged_them(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -226,9 +226,8 @@ def test_rows_are_read_from_the_leader_when_the_disk_of_the_reader_has_damaged_t
         record_batches = list(read_range(options, log_range))
 
     assert [value for each in record_batches for value in each.column("value").to_pylist()] == values
-    warnings = [record.getMessage() for record in caplog.records if "damaged" in record.getMessage()]
-    (warning,) = warnings
-    assert warning.startswith(f"node {plain(nodes.endpoint(OBSERVER))} sent a damaged batch, another node is asked")
+    (error,) = [record.getMessage() for record in caplog.records if "damaged" in record.getMessage()]
+    assert error.startswith(f"the log is damaged, although it was flushed: {segment} is damaged at byte")
 
 
 def damage(path: Path, *, at_byte: int) -> None:

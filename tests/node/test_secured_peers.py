@@ -51,6 +51,7 @@ class Peers:
             max_frame_bytes=1 << 20,
             refuses_controllers=False,
             submit=self.events.append,
+            is_expected=lambda _: True,
             protection=ClientProtection(security),
             faults=FaultLog(logging.getLogger(__name__), lambda: 0),
         )

@@ -77,6 +77,9 @@ class Host:
         words = command.split()
         if words[0] == "systemctl":
             return self._systemctl(words[1:])
+        if words[0] == "chown":
+            # All users of a host are the one of this machine.
+            return Finished(name=command, exit_code=0, output="", errors="")
         environment = child_environment(
             PATH=f"{self._shared / 'bin'}:{child_environment()['PATH']}", COLUMNS="200", **self.variables
         )

@@ -95,7 +95,7 @@ def test_certificate_and_password_that_were_replaced_are_used_and_the_old_passwo
     before = expiry(host)
     client = read_properties(host.path(CLIENT))
     assert client["security.protocol"] == "SASL_SSL"
-    (issue,) = [command for command in ended if command.startswith("openssl req -x509 -CA ")]
+    (issue,) = [command for command in ended if "openssl req -x509 -CA " in command]
     host.run(issue.replace("-days 365", "-days 30")).require_success()
     host.run("cat /etc/kraft/node.key /etc/kraft/node.crt > /etc/kraft/node.pem").require_success()
 
@@ -158,3 +158,11 @@ def test_files_with_secrets_are_readable_for_their_owner_only(hosts: Hosts, ende
     for name in ("node.pem", "spark.password", "credentials.json"):
         assert host.path(f"/etc/kraft/{name}").stat().st_mode & 0o077 == 0, name
     assert CONFIGURATION.startswith("/etc/kraft/")
+
+
+def test_files_with_secrets_are_at_no_time_readable_for_others() -> None:
+    commands = [line for block in blocks(SECURITY) if block.language == "bash" for line in block.text.splitlines()]
+    written = [line for line in commands if re.search(r"> /etc/kraft/\S+\.(pem|password)$", line)]
+
+    assert len(written) == 3
+    assert [line for line in written if not line.startswith("umask 077; ")] == []

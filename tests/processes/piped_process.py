@@ -56,6 +56,19 @@ class PipedProcess(ChildProcess):
     ) -> None:
         self.close()
 
+    def wait_until_it_says(self, expected: str, *, within_s: float) -> None:
+        """Wait for its next line.
+
+        Args:
+            expected: the line.
+            within_s: how long to wait, in seconds.
+
+        Raises:
+            AssertionError: it printed something else, or ended before.
+        """
+        line = self.line(within_s=within_s)
+        assert line == expected, f"{self.name} printed {line!r}: {self.errors}"
+
     def close(self) -> None:
         """Kill it, and close the pipes."""
         self.kill()

@@ -64,7 +64,7 @@ class NoRelay:
 class NoWorker:
     """The worker of a node that receives small batches only."""
 
-    def run(self, work: Callable[[], Result], done: Callable[[Callable[[], Result]], None]) -> None:
+    def run(self, work: Callable[[], Result], done: Callable[[Callable[[], Result], float], None]) -> None:
         """See `Worker.run`."""
         raise AssertionError("small batches are checked at once")
 

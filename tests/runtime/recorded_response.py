@@ -32,6 +32,9 @@ class RecordedResponse:
     def when_gone(self, forget: Callable[[], None]) -> None:
         """See `Respond.when_gone`."""
 
+    def charge(self, used_s: float) -> None:
+        """See `Respond.charge`."""
+
     def mark_as_from_peer(self) -> None:
         """See `Respond.mark_as_from_peer`."""
         self.is_from_peer = True

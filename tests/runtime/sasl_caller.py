@@ -52,7 +52,9 @@ class SaslCaller:
 
     def __init__(self, node: GuardedNode, *, mechanisms: tuple[str, ...] = MECHANISMS, max_reauth_ms: int = 0) -> None:
         self._node = node
-        verifiers = Verifiers(mechanisms, passwords=PASSWORDS, credentials=lambda: _CREDENTIALS, pepper=b"pepper")
+        verifiers = Verifiers(
+            mechanisms, passwords=lambda: PASSWORDS, credentials=lambda: _CREDENTIALS, pepper=b"pepper"
+        )
         self.caller: Caller = node.caller(sasl=SaslSession(verifiers, max_reauth_ms=max_reauth_ms))
 
     def begin(self, request: Message, version: int) -> RecordedResponse:

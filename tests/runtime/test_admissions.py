@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 import weakref
 from collections.abc import Callable
 from typing import NoReturn
@@ -38,11 +39,13 @@ class Checks:
     Attributes:
         admitted: the origins and results, in order.
         failures: the errors, in order.
+        charged: what the worker has used for each origin.
     """
 
     def __init__(self) -> None:
         self.admitted: list[tuple[str, str]] = []
         self.failures: list[str] = []
+        self.charged: list[tuple[str, float]] = []
         self.admissions = Admissions(AdmissionThread())
 
     def admit(self, origin: str, check: Callable[[], str], *, is_quick: bool = False) -> Callable[[], None]:
@@ -51,13 +54,21 @@ class Checks:
             check,
             lambda result: self.admitted.append((origin, result)),
             failed=lambda error: self.failures.append(repr(error)),
+            charge=lambda used_s: self.charged.append((origin, used_s)),
             is_quick=is_quick,
         )
 
     async def wait_for(self, origin: str) -> None:
         """Wait until all requests of an origin are checked."""
         ended = asyncio.get_running_loop().create_future()
-        self.admissions.admit(origin, lambda: None, ended.set_result, failed=ended.set_exception, is_quick=True)
+        self.admissions.admit(
+            origin,
+            lambda: None,
+            ended.set_result,
+            failed=ended.set_exception,
+            charge=lambda _: None,
+            is_quick=True,
+        )
         await asyncio.wait_for(ended, PATIENCE_S)
 
 
@@ -120,7 +131,14 @@ def test_request_fails_when_its_append_raises() -> None:
     async def play() -> list[str]:
         failures: list[str] = []
         admissions = Admissions(AdmissionThread())
-        admissions.admit("a", lambda: "good", fail, failed=lambda error: failures.append(repr(error)), is_quick=True)
+        admissions.admit(
+            "a",
+            lambda: "good",
+            fail,
+            failed=lambda error: failures.append(repr(error)),
+            charge=fail,
+            is_quick=True,
+        )
         admissions.close()
         return failures
 
@@ -178,3 +196,24 @@ def test_no_request_is_admitted_after_close() -> None:
         return checks.admitted
 
     assert asyncio.run(play()) == []
+
+
+@pytest.mark.rule("SHARE-6")
+def test_time_of_the_worker_counts_for_the_origin_of_the_request() -> None:
+    def busy() -> str:
+        end_s = time.thread_time() + 0.01
+        while time.thread_time() < end_s:
+            pass
+        return "checked"
+
+    async def play() -> Checks:
+        checks = Checks()
+        checks.admit("a", busy)
+        checks.admit("b", lambda: "quick", is_quick=True)
+        await checks.wait_for("a")
+        return checks
+
+    checks = asyncio.run(play())
+    ((origin, used_s),) = checks.charged
+    assert origin == "a"
+    assert used_s >= 0.01

@@ -65,6 +65,23 @@ def test_client_learns_the_versions_before_it_proves_its_name(
     assert counted(node) == {Outcome.SUCCESSFUL: 1}
 
 
+@pytest.mark.parametrize("guarded", guarded_requests(), ids=str)
+@pytest.mark.rule("AUTH-3")
+def test_request_of_a_client_that_was_not_let_in_ends_the_connection(
+    node: GuardedNode, guarded: GuardedRequest
+) -> None:
+    end_before = node.voter.core.log.end_offset
+    caller = node.caller()
+    caller.is_admitted = False
+
+    respond = node.begin(caller, guarded.request, guarded.version)
+
+    assert respond.sent == []
+    assert respond.closed == ("its certificate was not accepted", DropCause.FAILED_AUTHENTICATION)
+    assert node.voter.core.log.end_offset == end_before
+    assert counted(node) == {Outcome.FAILED: 1}
+
+
 @pytest.mark.parametrize("guarded", OTHERS, ids=str)
 @pytest.mark.rule("AUTH-4")
 def test_request_before_authentication_ends_the_connection(

@@ -87,3 +87,12 @@ def test_fault_is_logged_as_soon_as_the_oldest_of_a_hundred_is_forgotten(
     log.report("too early again")
 
     assert caplog.messages[100:] == ["suppressed other faults: count=2", "in time"]
+
+
+@pytest.mark.rule("AUTH-12")
+def test_names_that_a_client_has_chosen_do_not_forge_lines(clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
+    log = FaultLog(LOGGER, clock.now_ms)
+
+    log.report("no rule matches %s", "CN=a\nforged line\x1b[2J", latest="address=\r\u202e")
+
+    assert caplog.messages == ["no rule matches CN=a\\nforged line\\x1b[2J; address=\\r\\u202e"]

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from raft.runtime.job_queue import JobQueue
+from raft.errors import DiskFullError
+from raft.runtime.job_queue import JobQueue, Passing
 
 
 class Queue:
@@ -107,3 +108,127 @@ def test_later_results_are_handed_out_when_one_callback_raises() -> None:
 
     assert results == [2]
     assert queue.failures == [error]
+
+
+class Disk:
+    """A queue of jobs on a disk that has room for none, one, or all of them."""
+
+    def __init__(self) -> None:
+        self.done: list[str] = []
+        self.room: list[bool] = []
+        self.has_room = False
+        posted: list[Callable[[], None]] = []
+        self._posted = posted
+        self.jobs = JobQueue(
+            post=posted.append,
+            failed=lambda error: None,
+            wake=lambda: None,
+            room=lambda error: self.room.append(error is None),
+        )
+
+    def put(self, name: str, passing: Passing = Passing.NOTHING) -> None:
+        """Queue a job that needs room."""
+
+        def work() -> None:
+            if not self.has_room:
+                raise DiskFullError("no room")
+            self.done.append(name)
+
+        self.jobs.put(work, passing=passing)
+
+    def put_free(self, name: str, passing: Passing) -> None:
+        """Queue a job that needs no room."""
+        self.jobs.put(lambda: self.done.append(name), passing=passing)
+
+    def run(self) -> None:
+        """Do what can be done now."""
+        while self.jobs.do_waiting():
+            pass
+        while self._posted:
+            self._posted.pop(0)()
+
+
+@pytest.mark.rule("LOG-27")
+def test_jobs_wait_in_their_order_until_there_is_room() -> None:
+    disk = Disk()
+    disk.put("append", Passing.IS_ADDITION)
+    disk.put_free("flush", Passing.IS_ADDITION)
+    disk.run()
+    disk.put_free("truncate", Passing.NOTHING)
+    disk.run()
+    done_before = list(disk.done)
+
+    disk.has_room = True
+    disk.run()
+    assert disk.jobs.waits_for_room
+    disk.jobs.retry()
+    disk.run()
+
+    assert (done_before, disk.done) == ([], ["append", "flush", "truncate"])
+    assert disk.room == [False, True]
+    assert not disk.jobs.waits_for_room
+
+
+@pytest.mark.rule("LOG-27")
+def test_attempt_without_room_is_reported_each_time() -> None:
+    disk = Disk()
+    disk.put("append")
+    for _ in range(3):
+        disk.run()
+        disk.jobs.retry()
+
+    assert disk.room == [False, False, False]
+
+
+@pytest.mark.parametrize(
+    ("passing", "behind", "is_done"),
+    [
+        pytest.param(Passing.NOTHING, Passing.IS_ADDITION, False, id="a truncation behind an append"),
+        pytest.param(Passing.ADDITIONS, Passing.IS_ADDITION, True, id="a read behind an append"),
+        pytest.param(Passing.ADDITIONS, Passing.NOTHING, False, id="a read behind a truncation"),
+        pytest.param(Passing.EVERYTHING, Passing.NOTHING, True, id="an election state behind a truncation"),
+    ],
+)
+@pytest.mark.rule("LOG-27")
+def test_job_passes_those_that_wait_for_room_as_it_may(passing: Passing, behind: Passing, is_done: bool) -> None:
+    disk = Disk()
+    disk.put("first", Passing.IS_ADDITION)
+    disk.put_free("behind", behind)
+    disk.put_free("job", passing)
+
+    disk.run()
+
+    assert disk.done == (["job"] if is_done else [])
+
+
+@pytest.mark.rule("LOG-27")
+def test_jobs_that_can_wait_are_done_while_others_wait_for_room() -> None:
+    disk = Disk()
+    disk.put("append")
+    disk.run()
+
+    disk.jobs.put_later(lambda: disk.done.append("read"))
+    disk.run()
+
+    assert disk.done == ["read"]
+
+
+@pytest.mark.rule("LOG-27")
+def test_job_that_can_wait_is_repeated_when_there_was_no_room() -> None:
+    disk = Disk()
+
+    def work() -> None:
+        if not disk.has_room:
+            raise DiskFullError("no room")
+        disk.done.append("rename")
+
+    disk.jobs.put_later(work)
+    disk.run()
+    disk.put_free("append", Passing.IS_ADDITION)
+    disk.has_room = True
+    disk.run()
+    done_before = list(disk.done)
+    disk.jobs.retry()
+    disk.run()
+
+    assert (done_before, disk.done) == (["append"], ["append", "rename"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from raft.core.effects import ReadRange
+from raft.errors import CorruptBatchError
 from raft.runtime.job_queue import JobQueue
 from raft.runtime.piecewise_read import PiecewiseRead
 from raft.storage.log import Log
@@ -27,7 +28,7 @@ def test_read_returns_all_pieces_together_and_other_jobs_come_between() -> None:
     written = batches([1] * 3, value=b"x" * 1_500_000)
     log.append(written)
     between: list[Offset] = []
-    found: list[bytes] = []
+    found: list[bytes | CorruptBatchError] = []
     posted: list[Callable[[], None]] = []
     jobs = JobQueue(post=posted.append, failed=lambda error: None, wake=lambda: None)
 
@@ -45,7 +46,7 @@ def test_read_returns_all_pieces_together_and_other_jobs_come_between() -> None:
 def test_read_returns_no_records_when_a_snapshot_has_replaced_them() -> None:
     log = open_log(MemoryFiles())
     log.append(batches([3]))
-    found: list[bytes] = []
+    found: list[bytes | CorruptBatchError] = []
     posted: list[Callable[[], None]] = []
     jobs = JobQueue(post=posted.append, failed=lambda error: None, wake=lambda: None)
     PiecewiseRead(log, jobs, EVERYTHING, lambda records, _log: records, found.append).read_next()

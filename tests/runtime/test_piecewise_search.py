@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 
+from raft.errors import CorruptBatchError
 from raft.runtime.job_queue import JobQueue
 from raft.runtime.piecewise_search import PiecewiseSearch
 from tests.runtime.test_piecewise_read import run
 
 
 def test_search_returns_its_result_after_the_last_piece_and_other_jobs_come_between() -> None:
-    done: list[str] = []
+    done: list[str | CorruptBatchError] = []
     posted: list[Callable[[], None]] = []
     jobs = JobQueue(post=posted.append, failed=lambda error: None, wake=lambda: None)
 
@@ -28,7 +29,7 @@ def test_search_returns_its_result_after_the_last_piece_and_other_jobs_come_betw
 
 
 def test_search_of_one_piece_returns_its_result() -> None:
-    found: list[int] = []
+    found: list[int | CorruptBatchError] = []
     posted: list[Callable[[], None]] = []
     jobs = JobQueue(post=posted.append, failed=lambda error: None, wake=lambda: None)
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import pytest
 
 from raft.core.effects import FlushLog, ReadRange
-from raft.errors import StorageError
+from raft.errors import CorruptBatchError, StorageError
 from raft.runtime.disk import DiskListener
+from raft.runtime.piecewise_read import PIECE_BYTES
 from raft.runtime.replica_disk import ReplicaDisk
+from raft.storage.damage import DamageReport
 from raft.storage.directory import ReplicaDirectory
 from raft.storage.directory_opening import ReplicaIdentity
 from raft.storage.log_config import LogConfig
+from raft.transactions import ProducerState
 from raft.types import Batch, ElectionState, Epoch, NodeId, Offset, Uuid
 from tests.memory_files.files import Call, MemoryFiles
 from tests.runtime.inline_workers import InlineWorkers
@@ -30,6 +34,8 @@ class Reports:
 
     flushed: list[FlushLog] = field(default_factory=list)
     failures: list[BaseException] = field(default_factory=list)
+    room: list[tuple[bool, Offset]] = field(default_factory=list)
+    damage: list[DamageReport] = field(default_factory=list)
     rolls: int = 0
 
     def rolled(self) -> None:
@@ -39,23 +45,30 @@ class Reports:
 class Replica:
     """A replica's disk on files in memory."""
 
-    def __init__(self, *, segment_bytes: int = 1 << 20) -> None:
+    def __init__(
+        self, *, segment_bytes: int = 1 << 20, tail_bytes: int = 4 << 20, piece_bytes: int = PIECE_BYTES
+    ) -> None:
         self.files = MemoryFiles()
-        self.directory = ReplicaDirectory.open(
-            self.files, IDENTITY, entropy=bytes(16), config=LogConfig(segment_bytes=segment_bytes)
-        )
+        config = LogConfig(segment_bytes=segment_bytes, tail_bytes=tail_bytes)
+        self.directory = ReplicaDirectory.open(self.files, IDENTITY, entropy=bytes(16), config=config)
         self.workers = InlineWorkers()
-        self.disk = ReplicaDisk(self.directory, self.workers)
+        self.disk = ReplicaDisk(self.directory, self.workers, piece_bytes=piece_bytes)
         self.reports = Reports()
         self.disk.start(
             DiskListener(
-                flushed=self.reports.flushed.append, rolled=self.reports.rolled, failed=self.reports.failures.append
+                flushed=self.reports.flushed.append,
+                rolled=self.reports.rolled,
+                room=lambda error, end: self.reports.room.append((error is None, end)),
+                damaged=self.reports.damage.append,
+                failed=self.reports.failures.append,
             )
         )
 
-    def payloads_read(self, read: Callable[[ReadRange, Callable[[bytes], None]], None]) -> list[bytes]:
+    def payloads_read(
+        self, read: Callable[[ReadRange, Callable[[bytes | CorruptBatchError], None]], None]
+    ) -> list[bytes | CorruptBatchError]:
         """Return what `read` finds of the first two records."""
-        found: list[bytes] = []
+        found: list[bytes | CorruptBatchError] = []
         read(ReadRange(start_offset=Offset(0), end_offset=Offset(2), max_bytes=1 << 20), found.append)
         self.workers.run()
         return found
@@ -90,7 +103,7 @@ def test_read_finds_the_log_as_it_is_after_everything_ordered_before(
 
 def test_search_and_client_read_come_after_appends_that_are_ordered_later() -> None:
     replica = Replica()
-    ends: list[Offset] = []
+    ends: list[Offset | CorruptBatchError] = []
 
     replica.disk.search(lambda log: log.end_offset, ends.append)
     replica.disk.append(TWO)
@@ -154,7 +167,7 @@ def test_listener_gets_the_error_when_a_callback_raises() -> None:
     replica = Replica()
     error = ZeroDivisionError("a bug")
 
-    def fail(_records: bytes) -> None:
+    def fail(_records: bytes | CorruptBatchError) -> None:
         raise error
 
     replica.disk.append(TWO)
@@ -171,3 +184,54 @@ def test_stop_does_the_jobs_that_are_ordered() -> None:
     replica.disk.stop()
 
     assert replica.directory.log.end_offset == 2
+
+
+@pytest.mark.rule("LOG-27")
+def test_append_without_room_is_done_later_and_not_flushed_before() -> None:
+    replica = Replica()
+    replica.files.fail(Call.WRITE, reason=errno.ENOSPC, written_bytes=20)
+    replica.disk.append(TWO)
+    replica.disk.flush(FLUSH)
+    replica.workers.run()
+    found = replica.payloads_read(replica.disk.read)
+    flushed_before, waited = list(replica.reports.flushed), replica.disk.waits_for_room
+
+    replica.disk.retry()
+    replica.workers.run()
+
+    assert (flushed_before, waited, found) == ([], True, [b""])
+    assert replica.reports.flushed == [FLUSH]
+    assert replica.reports.room == [(False, 0), (True, 2)]
+    assert replica.payloads_read(replica.disk.read) == [b"".join(each.payload for each in TWO)]
+
+
+@pytest.mark.rule("LOG-27", "STATE-5")
+def test_election_state_is_stored_while_an_append_waits_for_room() -> None:
+    replica = Replica()
+    replica.files.fail(Call.WRITE, reason=errno.ENOSPC)
+    stored: list[None] = []
+    replica.disk.append(TWO)
+    replica.disk.store(ElectionState(epoch=Epoch(7)), stored.append)
+
+    replica.workers.run()
+
+    assert (stored, replica.directory.election_state.epoch) == ([None], 7)
+    assert replica.disk.waits_for_room
+
+
+@pytest.mark.rule("LOG-27", "LOG-22")
+def test_producer_snapshot_without_room_is_asked_for_again() -> None:
+    replica = Replica(segment_bytes=len(TWO[0].payload))
+    replica.disk.append(TWO[:1])
+    replica.disk.append(TWO[1:])
+    replica.workers.run()
+    rolls_before = replica.reports.rolls
+    replica.files.fail(Call.WRITE, reason=errno.ENOSPC)
+    replica.disk.write_producer_snapshot(ProducerState().image(Offset(2)))
+    replica.workers.run()
+
+    replica.disk.retry()
+    replica.workers.run()
+
+    assert (rolls_before, replica.reports.rolls) == (1, 2)
+    assert not replica.disk.waits_for_room

@@ -183,3 +183,43 @@ def test_stopped_keeper_makes_no_snapshot() -> None:
     kept.node.wait(10_000)
 
     assert (kept.snapshots, kept.maker.orders) == ([], [])
+
+
+def damage_snapshot(kept: Kept, end: int) -> None:
+    """Flip a bit of the state of a snapshot, which each look at the directory reads."""
+    folder = kept.node.directory.snapshots
+    (snapshot,) = [each for each in folder.whole() if each.offset == end]
+    kept.node.files.flip_bit(folder.name_of(snapshot), 70)
+
+
+@pytest.mark.rule("LOG-29", "SNAPSHOT-1")
+def test_damaged_snapshot_is_removed_and_made_again_when_the_log_has_its_records() -> None:
+    kept = Kept()
+    kept.fill(1_000)
+    kept.node.wait(3_000)
+    (end,) = kept.snapshots
+
+    damage_snapshot(kept, end)
+    kept.node.wait(5_000)
+
+    assert kept.snapshots == [kept.node.core.log.end_offset]
+    assert len(kept.maker.orders) == 2
+    assert kept.maker.orders[1].base is None, "not of the damaged one"
+    assert kept.node.engine.damage.parts == ()
+
+
+@pytest.mark.rule("LOG-29", "LOG-31", "SNAPSHOT-3")
+def test_log_begins_behind_a_damaged_snapshot_when_there_is_a_later_one() -> None:
+    kept = Kept(replace(RETENTION, retention_bytes=7_000))
+    for _ in range(3):
+        kept.fill(2_000)
+        kept.node.wait(3_000)
+    start, later = kept.start_offset, kept.snapshots[-1]
+    assert start == kept.snapshots[0] < later
+
+    damage_snapshot(kept, start)
+    kept.node.wait(5_000)
+
+    assert kept.start_offset == later
+    assert kept.snapshots == [later]
+    assert kept.node.engine.damage.parts == ()

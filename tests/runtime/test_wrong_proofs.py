@@ -8,6 +8,7 @@ from raft.errors import ErrorCode
 from raft.runtime.caller import ANONYMOUS
 from raft.runtime.drop_cause import DropCause
 from raft.security.outcomes import Outcome
+from raft.security.sasl_server import PlainVerifier, ScramVerifier
 from raft.wire.messages.metadata import MetadataRequest
 from raft.wire.messages.sasl import SaslAuthenticateResponse
 from tests.runtime.guarded_node import FAILURE_DELAY_MS, GuardedNode
@@ -24,6 +25,7 @@ MESSAGES = {
     ),
 }
 """Those of Kafka's brokers."""
+UNCHECKED = "Authentication failed during authentication due to invalid credentials with SASL mechanism {}"
 
 
 @pytest.fixture
@@ -44,6 +46,33 @@ def test_wrong_proof_is_answered_late_and_the_same_for_every_user(node: GuardedN
         error_code=ErrorCode.SASL_AUTHENTICATION_FAILED, error_message=message, auth_bytes=b""
     )
     assert (reason, cause) == (f"it did not authenticate: {message}", DropCause.FAILED_AUTHENTICATION)
+    assert (caller.caller.principal, caller.caller.is_authenticated) == (ANONYMOUS, False)
+    assert counted(node) == {Outcome.FAILED: 1}
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.rule("AUTH-6")
+def test_proof_that_cannot_be_checked_is_answered_like_a_wrong_one(
+    node: GuardedNode, mechanism: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the reason is: a client must not go on, or learn more than that it is refused."""
+
+    def fail(_verifier: object, _token: bytes) -> bytes:
+        raise RecursionError("planted")
+
+    for verifier in (PlainVerifier, ScramVerifier):
+        monkeypatch.setattr(verifier, "respond", fail)
+    caller = SaslCaller(node)
+    caller.choose(mechanism)
+
+    response, reason, cause = end_of(node, caller.send_token(b"anything"))
+
+    message = UNCHECKED.format(mechanism)
+    assert response == SaslAuthenticateResponse(
+        error_code=ErrorCode.SASL_AUTHENTICATION_FAILED, error_message=message, auth_bytes=b""
+    )
+    assert reason == f"it did not authenticate: {message}; unexpected RecursionError"
+    assert cause is DropCause.FAILED_AUTHENTICATION
     assert (caller.caller.principal, caller.caller.is_authenticated) == (ANONYMOUS, False)
     assert counted(node) == {Outcome.FAILED: 1}
 

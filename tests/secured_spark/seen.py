@@ -19,7 +19,7 @@ from tests.metrics.http_client import ask
 from tests.metrics.scraped import port_of_metrics
 from tests.processes.commands import ROOT, child_environment
 from tests.secured.secured_quorum import SecuredQuorum
-from tests.secured_spark.planting import CONTROL, Planted
+from tests.secured_spark.planting import CONTROL, JAAS_VARIABLE, PROPERTIES, VARIABLE, Planted
 from tests.secured_spark.refused import DRIVER_FILE, REFUSED
 from tests.spark.applications import Application
 
@@ -177,6 +177,7 @@ def _environment(planted: Planted, own: Path) -> dict[str, str]:
     defaults.write_text("".join(f"{name} {value}\n" for name, value in properties.items()))
     return child_environment(
         **planted.variables,
+        KRAFT_CONFIG_PROVIDERS=f"file:{PROPERTIES},directory:.,env:{VARIABLE},env:{JAAS_VARIABLE}",
         PYSPARK_SUBMIT_ARGS=f"--properties-file {defaults} pyspark-shell",
         SPARK_SUBMIT_OPTS=f"{os.environ['SPARK_SUBMIT_OPTS']} {logging}",
         SPARK_HOME=_find_spark_home(),

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from pathlib import Path
+from ssl import DER_cert_to_PEM_cert
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -66,6 +67,28 @@ def certificate(
         .add_extension(x509.SubjectAlternativeName(names), critical=False)
         .sign(PRIVATE_KEY if authority is None else authority.key, hashes.SHA256())
     )
+
+
+def with_bits_as_name(authority: Authority) -> bytes:
+    """A keystore whose certificate has a common name that is no text: `cryptography` raises TypeError for it.
+
+    It is signed by the authority, and OpenSSL accepts it.
+    """
+    made = certificate(name_of("nodeX"), authority)
+    text, bits = b"\x0c\x05nodeX", b"\x03\x05\x00odeX"
+    changed = made.tbs_certificate_bytes.replace(text, bits)
+    assert changed != made.tbs_certificate_bytes
+    signature = authority.key.sign(changed, ec.ECDSA(hashes.SHA256()))
+    ecdsa_with_sha256 = bytes.fromhex("300a06082a8648ce3d040302")
+    der = _element(0x30, changed + ecdsa_with_sha256 + _element(0x03, b"\0" + signature))
+    return key_pem() + DER_cert_to_PEM_cert(der).encode()
+
+
+def _element(tag: int, content: bytes) -> bytes:
+    """A value of DER with its tag and its length."""
+    size = len(content)
+    length = bytes([size]) if size < 0x80 else bytes([0x82]) + size.to_bytes(2, "big")
+    return bytes([tag]) + length + content
 
 
 def pem(certificate: x509.Certificate) -> bytes:

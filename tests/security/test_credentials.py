@@ -14,6 +14,7 @@ from raft.security.credentials import (
     DEFAULT_ITERATIONS,
     LEAST_ITERATIONS,
     MOST_ITERATIONS,
+    PEPPER_BYTES,
     SCRAM_MECHANISMS,
     Credentials,
     ScramCredential,
@@ -22,6 +23,7 @@ from raft.security.credentials import (
 
 PLANTED = "planted-secret"
 SALT = bytes(range(16))
+PEPPER = bytes(range(PEPPER_BYTES))
 KEY_32, KEY_64 = "A" * 43 + "=", "A" * 86 + "=="
 TEXT = f"salt=AAECAwQFBgcICQoLDA0ODw==,stored_key={KEY_32},server_key={KEY_32},iterations=4096"
 
@@ -114,6 +116,8 @@ def test_file_is_read_as_it_was_written() -> None:
             users = users.with_user(name, mechanism, credential(name.encode(errors="replace").decode(), mechanism))
 
     assert Credentials.parse(users.to_text()) == users
+    peppered = users.with_pepper(PEPPER)
+    assert Credentials.parse(peppered.to_text()) == peppered.with_pepper(bytes(PEPPER_BYTES))
     assert list(json.loads(users.to_text())["users"]) == ["alice", "bob", "q\ud800"]
 
 
@@ -121,6 +125,7 @@ def test_file_is_read_as_it_was_written() -> None:
     "text",
     [
         *("", "null", "1", "[]", "{}", '{"users": 1}', '{"users": []}', '{"users": {"a": 1}}', '{"users": {"a": [1]}}'),
+        *('{"users": {}, "pepper": 1}', '{"users": {}, "pepper": null}', '{"users": {}, "pepper": "?"}'),
         pytest.param("[" * 100_000, id="nested too deep"),
         pytest.param("9" * 5000, id="a number of 5000 digits"),
         pytest.param(TEXT, id="no JSON"),
@@ -134,6 +139,11 @@ def test_file_that_is_no_file_of_credentials_is_refused(text: str) -> None:
         'the file of credentials is malformed: expected {"users": {"<name>": {"<mechanism>": "<credential>"}}}, as '
         "`kraft credentials` writes it"
     )
+
+
+def test_pepper_that_could_be_guessed_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"^the pepper in the file of credentials has 3 bytes: expected 32$"):
+        Credentials.parse('{"users": {}, "pepper": "AAAA"}')
 
 
 @pytest.mark.parametrize(
@@ -183,6 +193,7 @@ def test_user_is_added_replaced_and_removed() -> None:
         "b": {"SCRAM-SHA-256": first},
     }
     assert one.with_user("a", "SCRAM-SHA-256", second).by_user == {"a": {"SCRAM-SHA-256": second}}
+    assert two.with_pepper(PEPPER).without_user("b").with_user("b", "SCRAM-SHA-256", first).pepper == PEPPER
     assert two.without_user("b").without_user("nobody").by_user.keys() == {"a"}
 
 

@@ -38,8 +38,27 @@ def _touch(path: Path) -> None:
     os.utime(path, ns=(1, 1))
 
 
+def _change_the_mode(path: Path) -> None:
+    path.chmod(0o640)
+
+
+def _write_as_many_bytes_and_set_the_time_back(path: Path) -> None:
+    found = path.stat()
+    path.write_text(CONTENT.upper())
+    os.utime(path, ns=(found.st_atime_ns, found.st_mtime_ns))
+
+
 @pytest.mark.parametrize(
-    "change", [_replace_by_a_copy, _write_in_the_same_moment, _touch, Path.unlink], ids=lambda change: change.__name__
+    "change",
+    [
+        _replace_by_a_copy,
+        _write_in_the_same_moment,
+        _write_as_many_bytes_and_set_the_time_back,
+        _touch,
+        _change_the_mode,
+        Path.unlink,
+    ],
+    ids=lambda change: change.__name__,
 )
 @pytest.mark.rule("AUTH-11")
 def test_change_is_seen_once(path: Path, change: Callable[[Path], None]) -> None:

@@ -80,7 +80,7 @@ def node_config() -> NodeConfig:
 def verifiers() -> Verifiers:
     return Verifiers(
         ("PLAIN", "SCRAM-SHA-256"),
-        passwords={"alice": PLANTED},
+        passwords=lambda: {"alice": PLANTED},
         credentials=lambda: CREDENTIALS,
         pepper=PLANTED.encode(),
     )

@@ -78,7 +78,7 @@ def test_token_may_not_be_cut_at_any_length() -> None:
 
 
 def test_listener_checks_passwords_with_plain() -> None:
-    verifiers = Verifiers(("PLAIN",), passwords=PASSWORDS, credentials=Credentials, pepper=b"pepper")
+    verifiers = Verifiers(("PLAIN",), passwords=lambda: PASSWORDS, credentials=Credentials, pepper=b"pepper")
 
     verifier = verifiers.begin("PLAIN", "nonce")
     verifier.respond(b"\0alice\0planted-secret")
@@ -88,7 +88,7 @@ def test_listener_checks_passwords_with_plain() -> None:
 
 
 def test_mechanism_that_the_listener_does_not_have_is_an_error_of_the_caller() -> None:
-    verifiers = Verifiers(("SCRAM-SHA-256",), passwords=PASSWORDS, credentials=Credentials, pepper=b"pepper")
+    verifiers = Verifiers(("SCRAM-SHA-256",), passwords=lambda: PASSWORDS, credentials=Credentials, pepper=b"pepper")
 
     with pytest.raises(AssertionError, match="the caller refuses others"):
         verifiers.begin("PLAIN", "nonce")

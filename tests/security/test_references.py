@@ -93,6 +93,9 @@ def test_file_that_is_not_located_is_refused(reference: str) -> None:
         pytest.param("${directory:FOLDER:bytes}", "the file is no text", id="file without text"),
         pytest.param("${directory:FOLDER:\0}", "embedded null byte", id="no name of a file"),
         pytest.param("${directory:FOLDER:.}", "Is a directory", id="directory"),
+        pytest.param("${directory:FOLDER:..}", "expected the name of a file in that directory", id="parent"),
+        pytest.param("${directory:FOLDER:../x}", "expected the name of a file in that directory", id="path"),
+        pytest.param("${directory:FOLDER:/etc/x}", "expected the name of a file in that directory", id="whole path"),
     ],
 )
 @pytest.mark.rule("AUTH-12")

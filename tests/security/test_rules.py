@@ -53,10 +53,10 @@ def peers(caller: str, text: str = FILE) -> list[int | str]:
         ("User:CN=a,O=b", [READ, DESCRIBE], []),
         ("User:writer", [APPEND, DESCRIBE], []),
         ("User:monitor", [DESCRIBE], []),
-        ("User:node1", [DESCRIBE], [1]),
-        ("User:node1-new", [DESCRIBE], [1]),
-        ("User:node2", [DESCRIBE], [2]),
-        ("User:mirror", [DESCRIBE], ["observer"]),
+        ("User:node1", [READ, DESCRIBE], [1]),
+        ("User:node1-new", [READ, DESCRIBE], [1]),
+        ("User:node2", [READ, DESCRIBE], [2]),
+        ("User:mirror", [READ, DESCRIBE], ["observer"]),
         pytest.param(SUPER, [READ, APPEND, DESCRIBE], [4, "observer"], id="a super user"),
         pytest.param("User:mallory", [], [], id="another one"),
         pytest.param("User:ANONYMOUS", [], [], id="a caller without a name"),
@@ -77,7 +77,7 @@ def test_principal_may_do_what_the_rules_list(caller: str, operations: list[Oper
         pytest.param('allow.read = ["User:*"]', [READ, DESCRIBE], [], id="read"),
         pytest.param('allow.append = ["User:a", "User:*"]', [APPEND, DESCRIBE], [], id="append"),
         pytest.param('allow.describe = ["User:*"]', [DESCRIBE], [], id="describe"),
-        pytest.param('allow.peer.observers = ["User:*"]', [DESCRIBE], ["observer"], id="observers"),
+        pytest.param('allow.peer.observers = ["User:*"]', [READ, DESCRIBE], ["observer"], id="observers"),
     ],
 )
 @pytest.mark.rule("ACL-2", "ACL-3")

@@ -95,7 +95,8 @@ def test_rules_stay_in_use_when_the_file_cannot_be_used(path: Path, content: byt
         assert (readers(file), reported) == (["root"], [])
         return
     assert readers(file) == ["first", "root"]
-    (line,) = reported
+    line, again = reported
+    assert line == again, "the reason is reported at each look"
     assert line.startswith(f"raft.authorization.file={path}: {reason}")
     assert line.endswith("; the rules that were read before stay in use")
 

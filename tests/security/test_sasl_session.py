@@ -30,7 +30,7 @@ CREDENTIALS = _credentials()
 
 
 def session(max_reauth_ms: int = 0) -> SaslSession:
-    verifiers = Verifiers(MECHANISMS, passwords=PASSWORDS, credentials=lambda: CREDENTIALS, pepper=b"pepper")
+    verifiers = Verifiers(MECHANISMS, passwords=lambda: PASSWORDS, credentials=lambda: CREDENTIALS, pepper=b"pepper")
     return SaslSession(verifiers, max_reauth_ms=max_reauth_ms)
 
 

@@ -26,7 +26,7 @@ from tests.security.scram_checks import (
 def test_node_sends_the_messages_of_the_rfc() -> None:
     known = ScramCredential.of_password(RFC_7677.password, "SCRAM-SHA-256", salt=RFC_7677.salt, iterations=4096)
     users = Credentials().with_user(RFC_7677.user, "SCRAM-SHA-256", known)
-    verifiers = Verifiers(("SCRAM-SHA-256",), passwords={}, credentials=lambda: users, pepper=b"pepper")
+    verifiers = Verifiers(("SCRAM-SHA-256",), passwords=dict, credentials=lambda: users, pepper=b"pepper")
     verifier = verifiers.begin("SCRAM-SHA-256", RFC_7677.node_nonce)
 
     assert verifier.respond(RFC_7677.client_first.encode()).decode() == RFC_7677.node_first
@@ -86,7 +86,7 @@ def test_extension_that_the_node_does_not_know_is_ignored() -> None:
 @pytest.mark.rule("AUTH-6")
 def test_unknown_user_is_answered_like_a_wrong_password(mechanism: str) -> None:
     users = Credentials().with_user("alice", mechanism, CREDENTIALS[mechanism])
-    verifiers = Verifiers(SCRAM_MECHANISMS, passwords={}, credentials=lambda: users, pepper=b"pepper")
+    verifiers = Verifiers(SCRAM_MECHANISMS, passwords=dict, credentials=lambda: users, pepper=b"pepper")
 
     answers = []
     for name in ("alice", "mallory", "mallory"):
@@ -112,7 +112,7 @@ def test_node_does_not_use_a_credential_with_few_iterations() -> None:
 
 def test_credentials_count_as_they_are_when_a_proof_begins() -> None:
     users = [Credentials().with_user("alice", "SCRAM-SHA-256", CREDENTIALS["SCRAM-SHA-256"])]
-    verifiers = Verifiers(SCRAM_MECHANISMS, passwords={}, credentials=lambda: users[-1], pepper=b"pepper")
+    verifiers = Verifiers(SCRAM_MECHANISMS, passwords=dict, credentials=lambda: users[-1], pepper=b"pepper")
     before = verifiers.begin("SCRAM-SHA-256", NONCE)
 
     users.append(users[0].without_user("alice"))

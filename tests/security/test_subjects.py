@@ -12,8 +12,9 @@ from cryptography.x509.name import _ASN1Type as Asn1
 from cryptography.x509.oid import NameOID
 
 from raft.errors import AuthenticationError
+from raft.security.authority import Authority
 from raft.security.subjects import subject_of
-from tests.security.certificates import certificate
+from tests.security.certificates import certificate, with_bits_as_name
 
 CN = NameOID.COMMON_NAME
 
@@ -133,6 +134,15 @@ def test_malformed_certificate_has_no_subject(damage: Callable[[bytes], bytes]) 
 
     with pytest.raises(AuthenticationError, match=r"^the certificate of the client is malformed$"):
         subject_of(damage(der))
+
+
+@pytest.mark.rule("AUTH-3")
+def test_certificate_whose_name_is_no_text_has_no_subject() -> None:
+    keystore = with_bits_as_name(Authority.create("tests"))
+    (found,) = x509.load_pem_x509_certificates(keystore)
+
+    with pytest.raises(AuthenticationError, match=r"^the certificate of the client is malformed$"):
+        subject_of(found.public_bytes(serialization.Encoding.DER))
 
 
 def test_subject_may_be_empty() -> None:

@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
+import secrets
+from pathlib import Path
+
 import pytest
 
-from raft.security.credentials import DEFAULT_ITERATIONS, SALT_BYTES, SCRAM_MECHANISMS, Credentials, ScramCredential
+from raft.config.listener_security import ListenerSecurity
+from raft.config.security import SecurityProtocol
+from raft.security.credentials import (
+    DEFAULT_ITERATIONS,
+    PEPPER_BYTES,
+    SALT_BYTES,
+    SCRAM_MECHANISMS,
+    Credentials,
+    ScramCredential,
+)
+from raft.security.listener_users import ListenerUsers
 
 PEPPER = b"pepper"
 NAMES = [f"user{number}" for number in range(100)]
 
 each_mechanism = pytest.mark.parametrize("mechanism", SCRAM_MECHANISMS)
+
+
+def salt_for(users: ListenerUsers, name: str) -> bytes:
+    """The salt that a node sends to a client that has not proved anything."""
+    verifier = users.verifiers.begin("SCRAM-SHA-256", secrets.token_hex(20))
+    return verifier.respond(f"n,,n={name},r=nonce".encode()).split(b",")[1]
 
 
 def credential(*, salt_bytes: int = 16, iterations: int = 4096) -> ScramCredential:
@@ -97,3 +116,49 @@ def test_unknown_user_keeps_its_iterations_when_a_user_with_others_is_added() ->
     changes = set(zip(shapes(before), shapes(after), strict=True))
 
     assert changes <= {((16, n), (16, m)) for n in (4096, 5000) for m in (n, 6000)}
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> ListenerSecurity:
+    """How a listener of each node is secured; alice is the only user."""
+    file = tmp_path / "credentials.json"
+    known = Credentials(pepper=secrets.token_bytes(PEPPER_BYTES)).with_user("alice", "SCRAM-SHA-256", credential())
+    file.write_text(known.to_text())
+    return ListenerSecurity(
+        protocol=SecurityProtocol.SASL_SSL, mechanisms=("SCRAM-SHA-256",), credentials_file=str(file)
+    )
+
+
+@pytest.mark.rule("AUTH-6")
+def test_two_nodes_and_a_node_that_was_restarted_send_the_same_salt_for_every_name(node: ListenerSecurity) -> None:
+    """If only the salts of users that exist were the same, a client could find out which users exist."""
+    nodes = [ListenerUsers(node) for _ in range(2)]
+
+    for name in ("alice", *NAMES):
+        assert salt_for(nodes[0], name) == salt_for(nodes[1], name), name
+
+
+@pytest.mark.rule("AUTH-6")
+def test_salt_of_an_unknown_user_stays_when_the_users_change(node: ListenerSecurity) -> None:
+    users = ListenerUsers(node)
+    before = salt_for(users, "mallory")
+    file = Path(node.credentials_file or "")
+
+    file.write_text(users.credentials.with_user("bob", "SCRAM-SHA-256", credential()).without_user("alice").to_text())
+    users.renew(pytest.fail)
+
+    assert users.credentials.by_user.keys() == {"bob"}
+    assert salt_for(users, "mallory") == before
+
+
+def test_only_a_file_without_a_pepper_is_warned_of(node: ListenerSecurity) -> None:
+    users = ListenerUsers(node)
+    with_pepper = users.warning
+
+    Path(node.credentials_file or "").write_text(Credentials().to_text())
+    users.renew(pytest.fail)
+
+    assert with_pepper is None
+    assert str(users.warning).startswith(
+        f"{node.credentials_file} has no pepper, so clients can find out which users exist"
+    )

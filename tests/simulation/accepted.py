@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from raft.runtime.caller import Caller
 from raft.types import NodeId
-from tests.simulation.connections import ConnectionKind
 from tests.simulation.dice import Dice
 from tests.simulation.message import Address
 from tests.simulation.plan import Plan
@@ -22,19 +21,15 @@ if TYPE_CHECKING:
 
 
 class Lane(NamedTuple):
-    """What tells a connection that is used for many requests from all others.
+    """What tells a connection on which a client sends many requests from all others.
 
     Fields:
-        sender: the address of its client.
-        meant: the node that the client means.
-        receiver: the node that its address leads to.
-        kind: which of a node's connections to another one; None for a client.
+        sender: the address of the client.
+        receiver: the node.
     """
 
     sender: Address
-    meant: Address
     receiver: NodeId
-    kind: ConnectionKind | None
 
 
 class AcceptedConnection:
@@ -48,9 +43,13 @@ class AcceptedConnection:
 
     Attributes:
         lane: where it is kept; None if it is not.
+        is_of_node: whether a node sends requests of the quorum on it.
         is_forgetful: whether the user does not prove its name again.
+        is_peer: whether its node has accepted a request in the name of a voter from it.
+        is_established: whether its name is proved, if it has to be, and its first request has begun.
         is_abandoned: whether the node knows that the other side has closed it.
         under_way: the requests without a response.
+        ended: called when the node closes it, to tell the other side; None for no callback.
         authenticated_ms: the true time of the last proof by `identity`.
         lifetime_ms: how long the session is valid since then; None for no limit.
     """
@@ -65,8 +64,10 @@ class AcceptedConnection:
         self.expected = expected
         self.identity = identity
         self.lane: Lane | None = None
-        self.is_forgetful = self.is_abandoned = False
+        self.is_of_node = self.is_forgetful = self.is_abandoned = False
+        self.is_peer = self.is_established = False
         self.under_way: dict[PostedRequest, None] = {}
+        self.ended: Callable[[], None] | None = None
         self.authenticated_ms = 0
         self.lifetime_ms: int | None = None
         self._has_ended = False
@@ -88,6 +89,8 @@ class AcceptedConnection:
         for posted in list(self.under_way):
             posted.connection_ended()
         self.under_way.clear()
+        if self.ended is not None:
+            self.ended()
 
 
 class ClientConnection:
@@ -131,11 +134,15 @@ class AcceptedConnections:
     def on(self, lane: Lane, identity: Identity | None) -> AcceptedConnection:
         """Return the connection on a lane, which is opened if there is none."""
         if lane not in self._kept:
-            connection = self._kept[lane] = self.alone(lane.sender, lane.receiver, identity)
+            connection = self._kept[lane] = self._lasting(lane.sender, lane.receiver, identity)
             connection.lane = lane
-            has_faults = self._access is not None and self._access.has_faults
-            connection.is_forgetful = has_faults and self._dice.chance(self._forgetful_percent)
         return self._kept[lane]
+
+    def between_nodes(self, sender: NodeId, receiver: NodeId) -> AcceptedConnection:
+        """Return a new connection on which one node sends requests to another."""
+        connection = self._lasting(sender, receiver, self.user_of_node(sender))
+        connection.is_of_node = True
+        return connection
 
     def alone(
         self,
@@ -160,6 +167,13 @@ class AcceptedConnections:
         expected = ExpectedSession(lambda: gate.known, passwords)
         return AcceptedConnection(gate.new_caller(str(sender)), expected, identity)
 
+    def _lasting(self, sender: Address, receiver: NodeId, identity: Identity | None) -> AcceptedConnection:
+        """Return a new connection for many requests."""
+        connection = self.alone(sender, receiver, identity)
+        has_faults = self._access is not None and self._access.has_faults
+        connection.is_forgetful = has_faults and self._dice.chance(self._forgetful_percent)
+        return connection
+
     def instead_of(self, connection: AcceptedConnection) -> AcceptedConnection:
         """Return the connection that replaces one that has ended, for a request that was sent on it."""
         lane = connection.lane
@@ -168,14 +182,6 @@ class AcceptedConnections:
             del self._kept[lane]
         return self.on(lane, connection.identity)
 
-    def close(self, sender: Address, meant: Address) -> None:
-        """Close the connections of a node to another one: later requests are sent on new ones."""
-        self._drop([lane for lane in self._kept if (lane.sender, lane.meant) == (sender, meant)])
-
     def forget(self, node_id: NodeId) -> None:
         """Drop the connections from and to a node whose process has ended."""
-        self._drop([lane for lane in self._kept if node_id in (lane.sender, lane.receiver)])
-
-    def _drop(self, lanes: list[Lane]) -> None:
-        for lane in lanes:
-            del self._kept[lane]
+        self._kept = {lane: kept for lane, kept in self._kept.items() if node_id not in lane}

@@ -23,10 +23,11 @@ class AdmissionWorker:
         self._delay_ms = plan.read_ms
         self._free_ms = 0
 
-    def run(self, work: Callable[[], Result], done: Callable[[Callable[[], Result]], None]) -> None:
+    def run(self, work: Callable[[], Result], done: Callable[[Callable[[], Result], float], None]) -> None:
         """See `Worker.run`."""
-        self._free_ms = max(self._free_ms, self._timeline.now_ms) + self._dice.between(self._delay_ms)
-        self._timeline.at(self._free_ms, lambda: self._loop.post(lambda: done(work)))
+        used_ms = self._dice.between(self._delay_ms)
+        self._free_ms = max(self._free_ms, self._timeline.now_ms) + used_ms
+        self._timeline.at(self._free_ms, lambda: self._loop.post(lambda: done(work, used_ms / 1000)))
 
     def close(self) -> None:
         """See `Worker.close`."""

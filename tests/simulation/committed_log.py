@@ -7,13 +7,20 @@ from collections.abc import Iterable
 from raft.types import Offset
 from raft.writers.keys import version_of
 from tests.simulation.log_model import Entry, LogModel, WriteId, write_id_of
+from tests.simulation.transaction_history import TransactionHistory
 
 
 class CommittedLog:
-    """The committed batches. The log only grows."""
+    """The committed batches. The log only grows.
+
+    Attributes:
+        model: the batches.
+        history: the transactions in them.
+    """
 
     def __init__(self) -> None:
         self.model = LogModel()
+        self.history = TransactionHistory()
         self._writes: dict[WriteId, Entry] = {}
         self._versions: dict[int, int] = {}
 
@@ -26,6 +33,7 @@ class CommittedLog:
         """Append batches that are committed now."""
         for entry in entries:
             self.model.add(entry)
+            self.history.add(entry)
             write_id = write_id_of(entry.header)
             if write_id is not None:
                 self._writes[write_id] = entry

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple
 
-from raft.core.messages import FetchRequest, FetchSnapshotRequest, OutgoingRequest
+from raft.core.messages import OutgoingRequest, is_for_records
 from raft.types import NodeId
 
 
@@ -18,7 +18,7 @@ class ConnectionKind(Enum):
     @classmethod
     def of(cls, request: OutgoingRequest) -> ConnectionKind:
         """Return the connection that a request uses."""
-        return cls.FETCHES if isinstance(request, FetchRequest | FetchSnapshotRequest) else cls.OTHERS
+        return cls.FETCHES if is_for_records(request) else cls.OTHERS
 
 
 class Connection(NamedTuple):

@@ -33,9 +33,20 @@ _FAULTLESS_PERCENT = 8
 _SECURED_PERCENT = 46
 _FAULT_PHASE_EVENTS = 7_000
 _LATEST_JUMP_MS = 10_000
+_SEEDS_WITH_OVERLAPS = 5
+"""One seed in so many has multipart writers whose writes overlap each other."""
+
+_FIRST_WITH_OVERLAPS = 200
+"""The plans of the seeds before stay as they are, and with them what the fixed seeds reach."""
+
+_FIRST_WITH_DAMAGE = 300
+"""From this seed on, bits may flip while machines run."""
+
+_OVERLAPPING_WRITERS = 4
 _LATE_START_MS = (500, 6_000)
 _CLOCK_AHEAD_MS = 1_000_000
 _CLOCK_DRIFT = (-5, 5)
+_REQUEST_US = (50, 300)
 
 _HALF_ROUNDS: Mapping[Fault, tuple[int | None, ...]] = {
     Fault.CRASH: (None, 1, 2, 4),
@@ -61,8 +72,11 @@ _HALF_ROUNDS: Mapping[Fault, tuple[int | None, ...]] = {
 _HALF_ROUNDS_OF_SUSPENSIONS = (None, None, 2)
 _HALF_ROUNDS_OF_FULL_DISKS = (None, None, 1, 3)
 _HALF_ROUNDS_OF_NEW_DISKS = (None, 1, 2)
+_HALF_ROUNDS_OF_FLOODS = (None, None, None, 4)
+_HALF_ROUNDS_OF_DAMAGES = (None, 1, 2)
 _HALF_ROUNDS_OF_INTRUDERS = (1, 1, 2)
 _HALF_ROUNDS_OF_REVOCATIONS = (None, 1, 2)
+_HALF_ROUNDS_OF_WRONG_RULES = (None, None, 2)
 
 
 def draw_plan(seed: int) -> Plan:
@@ -99,6 +113,11 @@ def draw_plan(seed: int) -> Plan:
     )
 
 
+def _has_overlaps(seed: int) -> bool:
+    """Whether there are multipart writers whose writes overlap each other almost without a gap."""
+    return seed >= _FIRST_WITH_OVERLAPS and Dice(seed, "overlaps").draw(_SEEDS_WITH_OVERLAPS) == 0
+
+
 def _draw_late_starts(seed: int, voters: tuple[NodeId, ...], observers: tuple[NodeId, ...]) -> dict[NodeId, int]:
     """Draw which nodes have to load a snapshot, if there is one by then. Without them the voters have a majority."""
     dice = Dice(seed, "late starts")
@@ -110,13 +129,14 @@ def _draw_late_starts(seed: int, voters: tuple[NodeId, ...], observers: tuple[No
 
 def _draw_timeouts(dice: Dice, seed: int) -> TimeoutPlan:
     election_ms = dice.pick((150, 300, 600, 1000))
-    # A leader may park fetches for half a second (FETCH_MAX_WAIT_MS): a shorter fetch timeout would often expire.
-    fetch_ms = dice.pick((800, 1200, 2000))
+    # A leader may park a fetch for half a second (FETCH_MAX_WAIT_MS), and one that is sent behind another on the same
+    # connection waits twice as long: shorter timeouts would often expire without a fault.
+    fetch_ms = dice.pick((1100, 1500, 2000))
     return TimeoutPlan(
         election_ms=election_ms,
         fetch_ms=fetch_ms,
         fetch_spread_ms=fetch_ms // 10,
-        request_ms=dice.pick((700, 1000, 2000)),
+        request_ms=dice.pick((1100, 1500, 2000)),
         backoff_max_ms=dice.pick((0, election_ms, 1000)),
         timer_grain_ms=dice.pick((1, 1, 1, 16)),
         linger_ms=Dice(seed, "linger").pick((0, HIGH_WATERMARK_LINGER_MS, 10 * HIGH_WATERMARK_LINGER_MS)),
@@ -181,6 +201,7 @@ def _draw_clocks(seed: int) -> ClockPlan:
         drift=_CLOCK_DRIFT,
         busy_percent=dice.pick((0, 5, 30)),
         busy_ms=dice.pick(((0, 2), (0, 10), (1, 50))),
+        request_us=_REQUEST_US,
     )
 
 
@@ -190,6 +211,9 @@ def _draw_faults(dice: Dice, seed: int, timeouts: TimeoutPlan) -> FaultPlan:
     half_rounds[Fault.SUSPENSION] = Dice(seed, "suspension").pick(_HALF_ROUNDS_OF_SUSPENSIONS)
     half_rounds[Fault.FULL_DISK] = Dice(seed, "full disk").pick(_HALF_ROUNDS_OF_FULL_DISKS)
     half_rounds[Fault.NEW_DISK] = Dice(seed, "new disk").pick(_HALF_ROUNDS_OF_NEW_DISKS)
+    half_rounds[Fault.FLOOD] = Dice(seed, "floods").pick(_HALF_ROUNDS_OF_FLOODS)
+    if seed >= _FIRST_WITH_DAMAGE:
+        half_rounds[Fault.DAMAGE] = Dice(seed, "damage").pick(_HALF_ROUNDS_OF_DAMAGES)
     return FaultPlan(
         every_ms={fault: drawn * round_ms // 2 for fault, drawn in half_rounds.items() if drawn is not None},
         down_ms=dice.pick(((0, 50), (0, round_ms // 2), (round_ms // 4, round_ms))),
@@ -223,6 +247,9 @@ def _with_intruders(faults: FaultPlan, seed: int, timeouts: TimeoutPlan) -> Faul
     revocations = dice.pick(_HALF_ROUNDS_OF_REVOCATIONS)
     if revocations is not None:
         every_ms[Fault.REVOCATION] = revocations * round_ms // 2
+    wrong_rules = Dice(seed, "wrong rules").pick(_HALF_ROUNDS_OF_WRONG_RULES)
+    if wrong_rules is not None:
+        every_ms[Fault.WRONG_RULES] = wrong_rules * round_ms // 2
     return replace(faults, every_ms=every_ms)
 
 
@@ -252,5 +279,7 @@ def _draw_clients(dice: Dice, seed: int) -> ClientPlan:
         newest_kept=newest_kept,
         clocks_jump_at_ms=of_time.draw(_LATEST_JUMP_MS) if newest_kept else None,
     )
+    if _has_overlaps(seed):
+        plan = replace(plan, multipart_writers=_OVERLAPPING_WRITERS, transactional_producers=1, pause_ms=(0, 50))
     # A producer whose transactions end before it finds the leader would never commit one.
     return replace(plan, transaction_timeout_ms=max(plan.transaction_timeout_ms, 2 * plan.patience_ms))

@@ -10,6 +10,7 @@ from tests.simulation.broken import ProcessEndedError
 from tests.simulation.clock import Clock
 from tests.simulation.dice import Dice
 from tests.simulation.plan import ClockPlan
+from tests.simulation.processor import Processor
 from tests.simulation.timeline import Rank, Timeline
 
 _RANKS = 1 << 30
@@ -40,12 +41,16 @@ class EventLoop:
 
     Attributes:
         wall_ms: the value of the wall clock; set by `WatchedCore`.
+        processor: the processor of the process, which runs no action while it is busy.
+        idle: called when all actions have run; None for no callback.
     """
 
     def __init__(
         self, timeline: Timeline, clock: Clock, *, timer_grain_ms: int, rank: int, plan: ClockPlan, dice: Dice
     ) -> None:
         self.wall_ms = 0
+        self.processor = Processor(timeline)
+        self.idle: Action | None = None
         self._timeline = timeline
         self._clock = clock
         self._timer_grain_ms = timer_grain_ms
@@ -100,6 +105,13 @@ class EventLoop:
         self._plan_timer(timer)
         return timer
 
+    def use(self, duration_us: int) -> None:
+        """Use the processor for some time; new actions wait until that has passed."""
+        before_ms = self.processor.free_ms
+        self.processor.use(duration_us)
+        if self.processor.is_busy and self.processor.free_ms > before_ms:
+            self._timeline.at(self.processor.free_ms, self._run)
+
     def stall(self, until_ms: int) -> None:
         """Run no action until then; new actions wait."""
         self._stalled_until_ms = until_ms
@@ -130,7 +142,7 @@ class EventLoop:
 
     @property
     def _is_stalled(self) -> bool:
-        return self._timeline.now_ms < self._stalled_until_ms
+        return self._timeline.now_ms < self._stalled_until_ms or self.processor.is_busy
 
     def _plan_timer(self, timer: SimulatedTimer) -> None:
         due_ms = self._clock.true_ms(timer.due_ms)
@@ -162,3 +174,5 @@ class EventLoop:
             assert self._is_over, "only an ended process raises this"
         finally:
             self._is_running = False
+        if self.idle is not None and self.is_idle and not self._is_over:
+            self.idle()

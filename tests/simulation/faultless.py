@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from raft.core.effects import SendRequest
+from raft.core.messages import OutgoingRequest
 from raft.core.roles import Follower
 from raft.types import CleanupPolicy, NodeId
 from tests.simulation.drawing import draw_plan
 from tests.simulation.machine import Machine
 from tests.simulation.plan import NOT_SECURED, RELIABLE_NETWORK, Plan, WirePlan
+from tests.simulation.starting import endpoint_of
 from tests.simulation.world import World
 
 _SOME_ELECTIONS_MS = 6_000
+_FIRST_NUMBER = 1_000_000
+"""The requests of a core in a short run have lower numbers."""
 
 
 def faultless_plan() -> Plan:
@@ -56,3 +61,24 @@ def leader_of(world: World) -> Machine:
 def follower_of(world: World) -> Machine:
     """Return the first machine that follows."""
     return next(machine for machine in world.machines if isinstance(machine.core.role, Follower))
+
+
+def send(world: World, sender: Machine, receiver: Machine, request: OutgoingRequest, number: int = 0) -> int:
+    """Send a request that the core of the sender has not ordered, but waits for; return its number, which is new.
+
+    Args:
+        world: the world.
+        sender: the machine of the sender.
+        receiver: the machine of the node that the sender means.
+        request: the request.
+        number: tells it from the other ones that were sent by this function.
+    """
+    number += _FIRST_NUMBER
+    process = sender.process
+    assert process is not None, f"{sender} is down"
+    process.core.expects_also.add(number)
+    order = SendRequest(
+        number=number, node_id=receiver.node_id, endpoint=endpoint_of(receiver.node_id), request=request
+    )
+    world.post_office.send(process, order)
+    return number

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from raft.runtime.job_queue import JobQueue
+from raft.runtime.job_queue import JobQueue, Passing
 
 Result = TypeVar("Result")
 
@@ -35,16 +35,22 @@ class InterleavedJobs(JobQueue):
 
     def do_interleaved(self) -> None:
         """Do the jobs that wait; those that were kept apart are put while the last urgent one is done."""
-        super().put(self.put_kept)
+        super().put(self.put_kept, passing=Passing.EVERYTHING)
         self.do_waiting()
 
-    def put(self, work: Callable[[], Result], done: Callable[[Result], None] | None = None) -> None:
+    def put(
+        self,
+        work: Callable[[], Result],
+        done: Callable[[Result], None] | None = None,
+        *,
+        passing: Passing = Passing.NOTHING,
+    ) -> None:
         """See `JobQueue.put`."""
         put = super().put
         if self._apart is None:
-            put(work, done)
+            put(work, done, passing=passing)
         else:
-            self._apart.append(lambda: put(work, done))
+            self._apart.append(lambda: put(work, done, passing=passing))
             self._wake()
 
     def put_later(self, work: Callable[[], Result], done: Callable[[Result], None] | None = None) -> None:

@@ -12,7 +12,7 @@ from raft.core.config import Draw
 from raft.core.effects import Effect
 from raft.core.log_view import LogView
 from raft.core.roles import Leader
-from raft.errors import CorruptBatchError, StorageError
+from raft.errors import CorruptBatchError, DiskFullError, StorageError
 from raft.storage.directory import ReplicaDirectory
 from raft.storage.election_state import ELECTION_STATE_NAME, ElectionStateFile
 from raft.storage.high_watermark import HIGH_WATERMARK_NAME, HighWatermarkCheckpoint
@@ -39,6 +39,7 @@ from tests.simulation.watched_directory import DirectoryListener, WatchedDirecto
 from tests.simulation.written_log import WrittenLog
 
 _ENTROPY_BYTES = 16
+_NOT_AUTHORIZED = "do not authorize its requests"
 
 _PIECE_BYTES = 500
 """How much a scrub checks at once."""
@@ -58,6 +59,7 @@ class Machine:
         draw: the random numbers of the core.
         crash_draw: decides how many unflushed bytes a power cut leaves; None to lose all of them.
         holds_flushes: whether flushes are held back; see `hold_flushes`.
+        has_been_damaged: whether a bit of its disk was flipped while it ran.
         planned_kill: the next process is killed in place of the first effect for which this is true; None for no kill.
     """
 
@@ -77,6 +79,7 @@ class Machine:
         self.draw: Draw = Dice(environment.plan.seed, f"core {node_id}").draw
         self._disk_plan = environment.plan.disk
         self._is_tampered_with = False
+        self.has_been_damaged = False
 
     def __str__(self) -> str:
         return f"node {self.node_id}"
@@ -107,6 +110,11 @@ class Machine:
     def is_leader(self) -> bool:
         """Whether the node runs and has the role of leader."""
         return self.process is not None and isinstance(self.process.core.role, Leader)
+
+    @property
+    def has_damaged_disk(self) -> bool:
+        """Whether a bit of its disk was flipped, and is not right again."""
+        return self.files.is_rotten or self.files.damaged_file is not None
 
     @property
     def recovery_point(self) -> Offset:
@@ -181,7 +189,8 @@ class Machine:
             self._is_tampered_with = False
             self.written.adopt(directory.log)
         else:
-            self.written.reopen(directory.log)
+            with self.files.as_it_should_be():
+                self.written.reopen(directory.log)
         self.stored = directory.election_state
         self._log("starts, log end offset %s, %s", directory.log.end_offset, self.stored)
         self.process = self._make_process(directory)
@@ -231,6 +240,11 @@ class Machine:
         if self.process is not None:
             self.process.workers.release_flushes()
 
+    def damage(self, name: str, position: int, bit: int) -> None:
+        """Flip a bit of a file of this machine, which runs."""
+        self.files.damage(name, position, bit)
+        self.has_been_damaged = True
+
     def tamper(self, files: LossyDisk | None = None) -> None:
         """Replace the disk of a stopped machine, or accept that its files were changed."""
         assert self.process is None, f"{self} runs"
@@ -271,9 +285,18 @@ class Machine:
             self._environment.went_down(self)
 
     def halted(self, reason: str) -> None:
-        """Handle the halt of a node that could have broken an invariant by going on."""
+        """Handle the halt of a node that could have broken an invariant by going on, or that all others refuse."""
+        access = self._environment.access
+        is_refused = access is not None and self.node_id in access.refused_everywhere and _NOT_AUTHORIZED in reason
+        if is_refused:
+            self._log("stops: %s", reason)
+            self._mark(Mark.REFUSED_NODE_STOPPED)
+            self._end()
+            self.files.kill()
+            self._environment.went_down(self)
+            return
         if not self._environment.allows_halts:
-            raise BrokenInvariantError("NoNodeHalts", ("GEN-12", "DIVERGE-7"), f"{self}: {reason}")
+            raise BrokenInvariantError("NoNodeHalts", ("GEN-12", "DIVERGE-7", "ERROR-6"), f"{self}: {reason}")
         self._end()
         self._environment.went_down(self)
 
@@ -309,7 +332,7 @@ class Machine:
         environment = self._environment
         core = WatchedCore(
             core_config(directory, self.node_id, environment.plan),
-            stored=directory.election_state,
+            stored=directory.election_state if directory.has_election_state else None,
             log=view_of(directory.log),
             producers=self.producers,
             known_committed=directory.committed_offset,
@@ -357,6 +380,11 @@ class Machine:
         because the page cache may hold records that could not be flushed, and the next process would read them.
         """
         disk_error = self.files.disk_error
+        if disk_error is None and isinstance(error, CorruptBatchError) and self.has_damaged_disk:
+            # A truncation has met the damage. The next start finds it too.
+            self._log("stops: %s", error)
+            self.kill()
+            return
         if disk_error is None:
             raise error
         self._log("stops: %s", error)
@@ -371,15 +399,20 @@ class Machine:
             self.cut_power()
 
     def _start_failed(self, error: StorageError) -> None:
-        """Handle a failed start. The only valid reasons are a disk error and damage to flushed records."""
-        if self.files.disk_error is not None:
+        """Handle a failed start. Valid reasons are a disk error, a full disk, and damage to flushed records."""
+        if isinstance(error, DiskFullError):
+            self._log("does not start yet: %s", error)
+            self.files.kill()
+            self._environment.went_down(self)
+        elif self.files.disk_error is not None:
             self._mark(Mark.DISK_ERROR_WHILE_STARTING)
             self.disk_failed(error)
-        elif self.files.is_rotten and isinstance(error, CorruptBatchError):
+        elif self.has_damaged_disk and isinstance(error, CorruptBatchError):
             self._log("does not start: %s", error)
             self._mark(Mark.DAMAGED_LOG_REFUSED)
             self.files.kill()
             self.files.restore()
+            self.files.undo_damage()
             self._environment.went_down(self)
         else:
             raise BrokenInvariantError("NodesRestart", ("LOG-13", "STATE-4"), f"{self}: {error}")

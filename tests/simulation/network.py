@@ -10,6 +10,7 @@ from tests.simulation.dice import Dice
 from tests.simulation.marks import Mark, Marks
 from tests.simulation.message import Address, Message
 from tests.simulation.plan import RELIABLE_NETWORK, NetworkPlan
+from tests.simulation.stream import Stream
 from tests.simulation.timeline import Action, Timeline
 
 _DAMAGED_SNAPSHOTS_PERCENT = 50
@@ -34,8 +35,8 @@ Judge = Callable[[Message, Action], Fate]
 class Network:
     """Carries messages: it may delay, lose, repeat and reorder them.
 
-    Messages do not wait for each other, as if each had its own connection; real messages overtake each other when a
-    connection breaks and is replaced. A cut link loses the messages that are sent while it is cut.
+    Messages on a connection between nodes (`carry_on`) arrive in their order. All others do not wait for each other, as
+    if each had its own connection. A cut link loses the messages that are sent while it is cut.
 
     Attributes:
         judge: decides the fate of a message before the network does; None for no judge.
@@ -57,6 +58,11 @@ class Network:
         self._faults_ended = True
 
     @property
+    def negotiates(self) -> bool:
+        """Whether a node learns the versions of another one before it sends requests on a new connection."""
+        return self._plan.negotiates
+
+    @property
     def refused_percent(self) -> int:
         """How often a connection to a stopped node is refused, in percent."""
         return self._plan.refused_percent
@@ -75,33 +81,67 @@ class Network:
         """Whether the link between two addresses is cut in this direction."""
         return any((sender, receiver) in cut for cut in self._cuts)
 
-    def carry(self, message: Message, deliver: Action, *, may_repeat: bool = False) -> Fate:
-        """Carry a message; return its fate, as far as it is known now.
+    def carry(self, message: Message, deliver: Action) -> Fate:
+        """Carry a message by itself; return its fate, as far as it is known now.
 
         Args:
             message: the message, with its addresses.
-            deliver: called each time that it arrives.
-            may_repeat: whether it may arrive twice, like a request that is sent again.
+            deliver: called when it arrives.
         """
+        fate = self._fate_before_sending(message, deliver)
+        if fate is not Fate.CARRIED:
+            return fate
         plan, dice = self._plan, self._dice
-        if self.is_cut(message.sender, message.receiver):
-            return Fate.LOST
-        if self.judge is not None:
-            fate = self.judge(message, deliver)
-            if fate is not Fate.CARRIED:
-                return fate
         if dice.chance(plan.loss_percent):
             self._marks.count(Mark.MESSAGE_LOST)
         elif dice.chance(plan.held_percent):
             self._timeline.after(dice.between(plan.late_ms), lambda: self._release(deliver))
         else:
             self._timeline.after(dice.between(plan.delay_ms), deliver)
-        if may_repeat and dice.chance(plan.repeat_percent):
-            is_late = dice.chance(plan.late_percent)
-            self._timeline.after(
-                dice.between(plan.late_ms if is_late else plan.delay_ms), lambda: self._repeat(deliver, is_late)
-            )
         return Fate.CARRIED
+
+    def carry_on(self, stream: Stream, message: Message, deliver: Action, lose: Action) -> Fate:
+        """Carry a message on a connection, behind those that were sent on it before; return its fate.
+
+        Args:
+            stream: this direction of the connection.
+            message: the message, with its addresses.
+            deliver: called when it arrives.
+            lose: called when it is lost, unless `judge` has decided that.
+        """
+        plan, dice = self._plan, self._dice
+        if self.is_cut(message.sender, message.receiver):
+            lose()
+            return Fate.LOST
+        fate = self._fate_before_sending(message, deliver)
+        if fate is not Fate.CARRIED:
+            return fate
+        if dice.chance(plan.loss_percent):
+            self._marks.count(Mark.MESSAGE_LOST)
+            lose()
+            return Fate.LOST
+        if dice.chance(plan.held_percent):
+            stream.send(lambda: self._release(deliver, lose), dice.between(plan.late_ms), self._timeline)
+        else:
+            stream.send(deliver, dice.between(plan.delay_ms), self._timeline)
+        return Fate.CARRIED
+
+    def maybe_repeat(self, deliver: Action) -> None:
+        """Let a request arrive once more, now and then, like one that is sent again.
+
+        Args:
+            deliver: called when it arrives.
+        """
+        plan, dice = self._plan, self._dice
+        if dice.chance(plan.repeat_percent):
+            is_late = dice.chance(plan.late_percent)
+            delay_ms = dice.between(plan.late_ms if is_late else plan.delay_ms)
+            self._timeline.after(delay_ms, lambda: self._repeat(deliver, is_late))
+
+    def _fate_before_sending(self, message: Message, deliver: Action) -> Fate:
+        if self.is_cut(message.sender, message.receiver):
+            return Fate.LOST
+        return Fate.CARRIED if self.judge is None else self.judge(message, deliver)
 
     def _damages(self, percent: int) -> bool:
         return not self._faults_ended and self._dice.chance(percent)
@@ -138,8 +178,10 @@ class Network:
         position = begin + CHECKED_FROM + dice.draw(size_bytes - CHECKED_FROM)
         return batches[:position] + bytes([batches[position] ^ 1 << dice.draw(8)]) + batches[position + 1 :]
 
-    def _release(self, deliver: Action) -> None:
-        if not self._faults_ended:
+    def _release(self, deliver: Action, lose: Action = lambda: None) -> None:
+        if self._faults_ended:
+            lose()
+        else:
             self._marks.count(Mark.MESSAGE_HELD)
             deliver()
 

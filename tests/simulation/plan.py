@@ -38,7 +38,7 @@ class TimeoutPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkPlan:
-    """What the network does to messages.
+    """What the network does to messages. A message that is lost breaks a connection between nodes.
 
     Fields:
         delay_ms: the delay of a message.
@@ -49,6 +49,7 @@ class NetworkPlan:
         damage_percent: how many fetch responses arrive with truncated or damaged records.
         refused_percent: how often a connection to a stopped node is refused; otherwise the request gets no response, as
             from a machine without power.
+        negotiates: whether a node learns the versions of another one before it sends requests on a new connection.
     """
 
     delay_ms: Bounds
@@ -59,6 +60,7 @@ class NetworkPlan:
     late_ms: Bounds
     damage_percent: int
     refused_percent: int
+    negotiates: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,12 +137,14 @@ class ClockPlan:
         drift: milliseconds gained per second; negative for a slow clock.
         busy_percent, busy_ms: how often an event loop is busy, and for how long. Actions wait meanwhile, and then run
             together.
+        request_us: how long a processor takes for a request, in microseconds.
     """
 
     ahead_ms: int
     drift: Bounds
     busy_percent: int
     busy_ms: Bounds
+    request_us: Bounds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from raft.codec import Message as WireMessage
 from raft.core.effects import SendRequest
 from raft.core.events import Failure, RequestFailed, ResponseReceived
-from raft.core.messages import FetchRequest, OutgoingRequest, Response
-from raft.errors import LocalProtocolError
+from raft.core.messages import OutgoingRequest
 from raft.types import Endpoint, NodeId
 from raft.wire.apis import SASL_AUTHENTICATE, SASL_HANDSHAKE
-from raft.wire.frames import ReceivedRequest, decode_request, decode_response, encode_request
-from raft.wire.mapping.replica_messages import api_of, request_from_wire, request_to_wire, response_from_wire
-from raft.wire.messages.fetch import FetchResponse
-from raft.wire.messages.fetch_snapshot import FetchSnapshotResponse
-from tests.simulation.accepted import AcceptedConnections, ClientConnection, Lane
-from tests.simulation.broken import BrokenInvariantError
+from raft.wire.frames import ReceivedRequest, decode_request
+from tests.simulation.accepted import AcceptedConnection, AcceptedConnections, ClientConnection, Lane
 from tests.simulation.connections import Connection, ConnectionKind
 from tests.simulation.dice import Dice
 from tests.simulation.marks import Mark, Marks
 from tests.simulation.message import Address, Message
 from tests.simulation.network import Fate, Network
+from tests.simulation.peer_connection import PeerConnection
+from tests.simulation.peer_frames import frame_or_none, read_response
 from tests.simulation.round_trip import PostedRequest, RoundTrip
-from tests.simulation.starting import OURS
 from tests.simulation.versions import Versions
 
 if TYPE_CHECKING:
@@ -34,10 +27,9 @@ if TYPE_CHECKING:
     from tests.simulation.process import Process
     from tests.simulation.security.identity import Identity
 
-_KEPT_ROUND_TRIPS = 200
 _SIZE_BYTES = 4
-_CORRELATION_ID = 7
 _API_KEY_BYTES = 2
+_REPORTED_LOSSES_PERCENT = 50
 _OF_SASL = (SASL_HANDSHAKE.key, SASL_AUTHENTICATE.key)
 
 
@@ -48,6 +40,8 @@ class PostOffice:
 
     Attributes:
         machines: the machines by their endpoints; set by the world.
+        network: carries the bytes.
+        marks: the coverage marks.
         posted: called for each message between nodes when it is sent, with its fate; None for no callback.
     """
 
@@ -56,14 +50,14 @@ class PostOffice:
     ) -> None:
         self.machines: Mapping[Endpoint, Machine] = {}
         self.posted: Callable[[Message, Fate], None] | None = None
-        self._network = network
+        self.network = network
+        self.marks = marks
         self._versions = versions
         self._accepted = accepted
         self._dice = dice
-        self._marks = marks
-        # Many get no response. Only the newest matter, because the senders have timed out the others.
-        self._round_trips: deque[RoundTrip] = deque(maxlen=_KEPT_ROUND_TRIPS)
+        self._connections: dict[Connection, PeerConnection] = {}
         self._half_open: set[Connection] = set()
+        """Connections that will be half open as soon as they are opened."""
         self._misdirected: dict[NodeId, Machine] = {}
         self._refusing: set[tuple[NodeId, NodeId]] = set()
 
@@ -81,69 +75,105 @@ class PostOffice:
     def send(self, sender: Process, order: SendRequest) -> None:
         """Send a request from one node to another; see `raft.runtime.network.Network.send`."""
         one = sender.machine.node_id
-        receiver = self._receiver_at(order.endpoint)
+        key = Connection(one, order.node_id, ConnectionKind.of(order.request))
+        connection = self._connection(key, sender, order.endpoint)
+        receiver = connection.receiver
         version = self._versions.between(one, order.node_id if receiver is None else receiver.node_id, order.request)
         role_when_sent = type(sender.core.role)
-        frame = _frame_or_none(order, version)
 
         def on_response(response_frame: bytes) -> None:
-            self._marks.count(Mark.LATE_RESPONSE, type(sender.core.role) is not role_when_sent)
-            response = self._read_response(order.request, response_frame, version)
+            self.marks.count(Mark.LATE_RESPONSE, type(sender.core.role) is not role_when_sent)
+            response = read_response(order.request, response_frame, version)
             sender.submit(ResponseReceived(number=order.number, response=response))
 
         round_trip = RoundTrip(
             one,
             order.node_id,
-            frame or b"",
+            frame_or_none(order, version) or b"",
             on_response=on_response,
             on_failure=lambda failure: sender.submit(RequestFailed(number=order.number, failure=failure)),
             request=order.request,
             process=sender,
+            number=order.number,
         )
-        self._round_trips.append(round_trip)
-        connection = Connection(one, order.node_id, ConnectionKind.of(order.request))
         round_trip.identity = self._accepted.user_of_node(one)
-        if receiver is not None:
-            lane = Lane(one, order.node_id, receiver.node_id, connection.kind)
-            round_trip.connection = self._accepted.on(lane, round_trip.identity)
-        if connection in self._half_open:
-            self._marks.count(Mark.SENT_ON_HALF_OPEN_CONNECTION)
-        elif receiver is None:
-            self._marks.count(Mark.SENT_TO_DEAD_ADDRESS)
-            self._fail_unreachable(round_trip)
-        elif (one, receiver.node_id) in self._refusing:
-            self._marks.count(Mark.CONNECTION_REFUSED_BY_FIREWALL)
-            self._refuse(round_trip)
-        elif frame is None:
-            self._marks.count(Mark.OLD_PEER_CANNOT_PRE_VOTE)
-            self._network.carry(Message(one, one), lambda: self.fail(round_trip, Failure.UNSUPPORTED_VERSION))
-        else:
-            self._carry_request(round_trip, receiver)
+        connection.send(round_trip)
+
+    def _connection(self, key: Connection, sender: Process, endpoint: Endpoint) -> PeerConnection:
+        """Return the connection of a node to another one, which is opened if there is none."""
+        is_refused = (key.sender, key.receiver) in self._refusing
+        self.marks.count(Mark.CONNECTION_REFUSED_BY_FIREWALL, is_refused)
+        connection = self._connections.get(key)
+        if connection is not None and is_refused and connection.receiver is not None:
+            connection.close()
+        if connection is None or connection.is_closed:
+            receiver = None if is_refused else self._receiver_at(endpoint)
+            self.marks.count(Mark.SENT_TO_DEAD_ADDRESS, receiver is None and not is_refused)
+            is_half_open = key in self._half_open
+            self._half_open.discard(key)
+            connection = PeerConnection(key, sender, receiver, self, is_half_open=is_half_open)
+            self._connections[key] = connection
+        return connection
+
+    def accepted_between(self, sender: NodeId, receiver: NodeId) -> AcceptedConnection:
+        """Return a new connection of one node to another, as the other one knows it."""
+        return self._accepted.between_nodes(sender, receiver)
+
+    def new_connection(self, sender: Address, receiver: NodeId, identity: Identity | None) -> AcceptedConnection:
+        """Return a new connection of a client to a node, as the node knows it; see `AcceptedConnections.alone`."""
+        return self._accepted.alone(sender, receiver, identity)
 
     def disconnect(self, sender: Process, node_id: NodeId) -> None:
         """Close the connections of a node to another one: the requests on them fail."""
-        self._close_connections(sender.machine.node_id, node_id)
-        for round_trip in self._open_round_trips():
-            if round_trip.process is sender and round_trip.receiver == node_id:
-                self.fail(round_trip)
+        for connection in self._between(sender.machine.node_id, node_id):
+            connection.close()
 
     def reset(self, one: NodeId, other: NodeId) -> None:
         """Reset the connections between two nodes: the requests on them fail."""
-        self._close_connections(one, other)
-        self._close_connections(other, one)
-        for round_trip in self._open_round_trips():
-            if {round_trip.sender, round_trip.receiver} == {one, other}:
-                self._marks.count(Mark.CONNECTION_RESET)
-                self.fail(round_trip)
+        for connection in (*self._between(one, other), *self._between(other, one)):
+            self.marks.count(Mark.CONNECTION_RESET, connection.is_busy)
+            connection.close()
 
     def make_half_open(self, connection: Connection) -> None:
         """Lose everything on a connection, without an error, until its sender closes it."""
-        self._half_open.add(connection)
+        opened = self._connections.get(connection)
+        if opened is None or opened.is_closed:
+            self._half_open.add(connection)
+        else:
+            opened.make_half_open()
 
     def forget_connections(self, node_id: NodeId) -> None:
         """Drop the connections from and to a node whose process has ended."""
+        for key in [key for key in self._connections if key.sender == node_id]:
+            self._connections.pop(key).sender_ended()
         self._half_open = {lost for lost in self._half_open if lost.sender != node_id}
         self._accepted.forget(node_id)
+
+    def _between(self, sender: NodeId, receiver: NodeId) -> list[PeerConnection]:
+        keys = [Connection(sender, receiver, kind) for kind in ConnectionKind]
+        return [self._connections[key] for key in keys if key in self._connections]
+
+    # Called by connections between nodes
+
+    def report(self, message: Message, fate: Fate) -> None:
+        """Report a message between nodes that was sent."""
+        if self.posted is not None and message.request is not None:
+            self.posted(message, fate)
+
+    def maybe_repeat(self, round_trip: RoundTrip, receiver: Machine) -> None:
+        """Let a request arrive once more, now and then, from a connection that was closed since."""
+        self.network.maybe_repeat(lambda: self._deliver(round_trip.copy(), receiver))
+
+    def is_refused(self, connection: Connection) -> bool:
+        """Whether a connection that no process accepts is refused; if not, its sender gets no response."""
+        is_by_firewall = (connection.sender, connection.receiver) in self._refusing
+        return is_by_firewall or self._dice.chance(self.network.refused_percent)
+
+    def is_loss_reported(self) -> bool:
+        """Whether the sender on a connection is told that a message was lost."""
+        return self._dice.chance(_REPORTED_LOSSES_PERCENT)
+
+    # Faults of addresses
 
     def misdirect(self, meant: NodeId, found: Machine) -> None:
         """Make the address of a node lead to another machine."""
@@ -202,7 +232,7 @@ class PostOffice:
             self._send_on(connection, round_trip, receiver)
         else:
             if identity is not None:
-                lane = Lane(sender, receiver.node_id, receiver.node_id, None)
+                lane = Lane(sender, receiver.node_id)
                 round_trip.connection, round_trip.identity = self._accepted.on(lane, identity), identity
             self._carry_request(round_trip, receiver)
         return round_trip
@@ -215,7 +245,7 @@ class PostOffice:
         if connection.receiver is not receiver:
             # The address leads to another machine now, which does not know the connection.
             message = Message(receiver.node_id, round_trip.sender, is_response=True)
-            self._network.carry(message, lambda: self.fail(round_trip))
+            self.network.carry(message, lambda: self.fail(round_trip))
             return
         round_trip.connection, round_trip.is_bound = connection.accepted, True
         round_trip.identity = connection.copied_by
@@ -235,37 +265,19 @@ class PostOffice:
             process.machine.node_id, round_trip.sender, round_trip.request, is_response=True, round_trip=round_trip
         )
         if self.posted is not None and round_trip.request is not None:
-            message = message._replace(response=self._read_response(round_trip.request, frame, version))
-        fate = self._network.carry(message, lambda: self._arrive(round_trip, frame))
-        if self.posted is not None and round_trip.request is not None:
-            self.posted(message, fate)
+            message = message._replace(response=read_response(round_trip.request, frame, version))
+        if round_trip.source is None:
+            self.report(message, self.network.carry(message, lambda: self._arrive(round_trip, frame)))
+        else:
+            round_trip.source.respond(round_trip, message, frame)
 
     def close_connection(self, round_trip: RoundTrip, process: Process) -> None:
         """Close the connection of a request at the node that received it."""
+        if round_trip.source is not None:
+            round_trip.source.reset_by_receiver()
+            return
         message = Message(process.machine.node_id, round_trip.sender, is_response=True)
-        self._network.carry(message, lambda: self.fail(round_trip))
-
-    def damaged(self, round_trip: RoundTrip, response: WireMessage) -> WireMessage:
-        """Return a response as it arrives: one to another node may have damaged records, or a damaged snapshot."""
-        if isinstance(response, FetchSnapshotResponse):
-            return self._with_damaged_snapshot(response)
-        if not isinstance(round_trip.request, FetchRequest) or not isinstance(response, FetchResponse):
-            return response
-        before = [[partition.records for partition in topic.partitions] for topic in response.responses]
-        after = [[self._network.damaged(records) if records else records for records in topic] for topic in before]
-        return response if after == before else _with_records(response, after)
-
-    def _with_damaged_snapshot(self, response: FetchSnapshotResponse) -> FetchSnapshotResponse:
-        """Return a response with a piece of a snapshot; the first piece may be damaged."""
-        pieces = [(topic, partition) for topic in response.topics for partition in topic.partitions]
-        if not pieces:
-            return response
-        ((topic, partition),) = pieces
-        piece = partition.unaligned_records
-        if not piece or partition.position:
-            return response
-        damaged = replace(partition, unaligned_records=self._network.damaged_snapshot(piece))
-        return replace(response, topics=(replace(topic, partitions=(damaged,)),))
+        self.network.carry(message, lambda: self.fail(round_trip))
 
     # Delivery
 
@@ -275,9 +287,10 @@ class PostOffice:
 
     def _carry_request(self, round_trip: RoundTrip, receiver: Machine, *, may_repeat: bool = True) -> None:
         message = Message(round_trip.sender, receiver.node_id, round_trip.request, round_trip=round_trip)
-        fate = self._network.carry(message, lambda: self._deliver(round_trip, receiver), may_repeat=may_repeat)
-        if self.posted is not None and round_trip.request is not None:
-            self.posted(message, fate)
+        fate = self.network.carry(message, lambda: self._deliver(round_trip, receiver))
+        self.report(message, fate)
+        if may_repeat and fate is Fate.CARRIED:
+            self.network.maybe_repeat(lambda: self._deliver(round_trip, receiver))
 
     def _deliver(self, round_trip: RoundTrip, receiver: Machine) -> None:
         process = receiver.process
@@ -300,12 +313,12 @@ class PostOffice:
 
     def _fail_unreachable(self, round_trip: RoundTrip) -> None:
         """Refuse the connection because no node listens there, or leave the sender without a response."""
-        if self._dice.chance(self._network.refused_percent):
+        if self._dice.chance(self.network.refused_percent):
             self._refuse(round_trip)
 
     def _refuse(self, round_trip: RoundTrip) -> None:
         message = Message(round_trip.receiver, round_trip.sender, is_response=True)
-        self._network.carry(message, lambda: self.fail(round_trip, Failure.CONNECTION_REFUSED))
+        self.network.carry(message, lambda: self.fail(round_trip, Failure.CONNECTION_REFUSED))
 
     def _arrive(self, round_trip: RoundTrip, frame: bytes) -> None:
         if round_trip.is_awaited:
@@ -322,54 +335,4 @@ class PostOffice:
         waiting = round_trip.waiting
         if waiting is not None:
             message = Message(round_trip.sender, waiting.process.machine.node_id)
-            self._network.carry(message, lambda: waiting.process.soon(waiting.abandon))
-
-    def _close_connections(self, sender: NodeId, receiver: NodeId) -> None:
-        self._accepted.close(sender, receiver)
-        for kind in ConnectionKind:
-            lost = Connection(sender, receiver, kind)
-            if lost in self._half_open:
-                self._half_open.remove(lost)
-                self._marks.count(Mark.CONNECTION_REPLACED)
-
-    def _open_round_trips(self) -> list[RoundTrip]:
-        return [round_trip for round_trip in self._round_trips if round_trip.is_awaited]
-
-    def _read_response(self, request: object, frame: bytes, version: int) -> Response:
-        api = api_of(request)  # type: ignore[arg-type]  # nodes send no other requests
-        return response_from_wire(decode_response(frame, api, version)[1])
-
-
-def _with_records(response: FetchResponse, records: Sequence[Sequence[bytes | None]]) -> FetchResponse:
-    """Return a response with other records, given by topic and partition."""
-    topics = tuple(
-        replace(
-            topic,
-            partitions=tuple(
-                replace(partition, records=content)
-                for partition, content in zip(topic.partitions, of_topic, strict=True)
-            ),
-        )
-        for topic, of_topic in zip(response.responses, records, strict=True)
-    )
-    return replace(response, responses=topics)
-
-
-def _frame_or_none(order: SendRequest, version: int) -> bytes | None:
-    """Return a request as bytes without the size field; None if this version cannot express it (COMPAT-2).
-
-    Raises:
-        BrokenInvariantError: the request differs after it was encoded and decoded in the newest version.
-    """
-    try:
-        message = request_to_wire(order.request, OURS, version)
-        frame = encode_request(message, version, correlation_id=_CORRELATION_ID, client_id=None)[_SIZE_BYTES:]
-    except LocalProtocolError:
-        return None
-    if version == api_of(order.request).versions.highest and not isinstance(order.request, FetchRequest):
-        received = decode_request(frame)
-        assert isinstance(received, ReceivedRequest), "a version that is served"
-        arrived = request_from_wire(received.message, version, OURS)
-        if arrived != order.request:
-            raise BrokenInvariantError("RequestsSurviveEncoding", ("TEST-16",), f"{order.request} arrives as {arrived}")
-    return frame
+            self.network.carry(message, lambda: waiting.process.soon(waiting.abandon))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Hashable
+from math import ceil
 from typing import TYPE_CHECKING
 
 from raft.core.effects import Effect, SendRequest
@@ -17,6 +19,7 @@ from raft.runtime.response_budget import ResponseBudget
 from raft.runtime.scrubber import Scrubber
 from raft.runtime.snapshot_keeper import SnapshotKeeper
 from raft.runtime.space_keeper import SpaceKeeper
+from raft.runtime.turns import ROUND_S, Standing, Turns
 from raft.storage.aborted_transactions import aborted_in
 from raft.types import NodeId, Offset, OffsetAndEpoch
 from raft.wire.frames import ReceivedRequest
@@ -26,6 +29,7 @@ from tests.simulation.clock import Clock
 from tests.simulation.dice import Dice
 from tests.simulation.disk_workers import SimulatedDiskWorkers
 from tests.simulation.event_loop import EventLoop
+from tests.simulation.inbound import Inbound, Received, Wait
 from tests.simulation.log_model import LogModel
 from tests.simulation.plan import DiskPlan
 from tests.simulation.relay import SimulatedRelay
@@ -33,6 +37,7 @@ from tests.simulation.round_trip import PostedRequest
 from tests.simulation.security.guard import Guard
 from tests.simulation.snapshot_maker import SimulatedSnapshotMaker
 from tests.simulation.starting import CLUSTER_ID, OURS, RESERVE_BYTES, node_config, retention
+from tests.simulation.waiting_connections import WaitingConnections
 from tests.simulation.watched import WatchedCore, WatchedDisk, WatchedEngine
 from tests.simulation.watched_directory import WatchedDirectory
 
@@ -46,6 +51,13 @@ _SCRUB_BYTES_PER_SECOND = 64_000
 _SCRUB_INTERVAL_MS = 3_000
 
 _CHECKPOINT_INTERVAL_S = 0.3
+
+_ROUND_US = ROUND_S * 1_000_000
+_TWO_ROUNDS_US = 12_800
+"""The longest time of two rounds, with the last request of each turn."""
+
+_KEPT_CONNECTIONS = 200
+"""So many connections are kept before those without requests are dropped."""
 
 
 class _ToPostOffice:
@@ -80,6 +92,10 @@ class Process:
     Attributes:
         is_over: whether the process has ended.
         context: the context of the request handlers.
+        marks: the coverage marks.
+        turns: the order in which its connections are served.
+        waiting: its connections with requests that have not begun.
+        clients_ms: the processor time that it has used for clients, in milliseconds.
     """
 
     def __init__(
@@ -107,6 +123,15 @@ class Process:
             plan=plan.clocks,
             dice=dice,
         )
+        self.marks = environment.marks
+        self.waiting = WaitingConnections()
+        self._watch = watch
+        self.clients_ms = 0.0
+        self._work_for_voters: deque[tuple[int, int]] = deque()
+        self._inbound: dict[AcceptedConnection, Inbound] = {}
+        self._request_us = plan.clocks.request_us
+        self._costs = Dice(plan.seed, f"costs at {machine} {machine.incarnation}")
+        self._loop.idle = self._on_loop_idle
         core.attach(machine, log, environment.committed, self._loop, timeline, watch)
         self.workers = SimulatedDiskWorkers(
             directory,
@@ -118,7 +143,7 @@ class Process:
             marks=environment.marks,
             power_failed=machine.power_failed,
         )
-        disk = WatchedDisk(
+        disk = self._disk = WatchedDisk(
             directory, self.workers, checkpoint_interval_s=_CHECKPOINT_INTERVAL_S, piece_bytes=disk_plan.piece_bytes
         )
         self.engine = disk.engine = WatchedEngine(
@@ -126,6 +151,13 @@ class Process:
         )
         self.engine.attach(machine, core, watch)
         self.engine.is_fatal, machine.planned_kill = machine.planned_kill, None
+        self.turns = Turns(
+            now_s=lambda: self._loop.now_ms() / 1_000,
+            used_s=lambda: self._loop.processor.used_us / 1_000_000,
+            call_soon=self._loop.soon,
+            call_later=lambda after_s, action: self._loop.at(self._loop.now_ms() + ceil(after_s * 1_000), action),
+            settle=self.engine.advance,
+        )
         self._space_keeper = SpaceKeeper(core, self.engine.submit, disk, self._loop, RESERVE_BYTES)
         self._scrubber = Scrubber(
             disk, self._loop, bytes_per_second=_SCRUB_BYTES_PER_SECOND, interval_ms=_SCRUB_INTERVAL_MS
@@ -194,6 +226,11 @@ class Process:
         return self._scrubber.progress.damage
 
     @property
+    def has_waited_for_room(self) -> bool:
+        """Whether a job of its disk has waited for room, so that reads may have found less than was ordered."""
+        return self._disk.waits_for_room or self._disk.has_waited_for_room
+
+    @property
     def is_idle(self) -> bool:
         """Whether it would handle an event at once."""
         return self._loop.is_idle and self.engine.is_idle
@@ -216,9 +253,65 @@ class Process:
             self.engine.submit(event)
 
     def receive(self, connection: AcceptedConnection, request: ReceivedRequest, posted: PostedRequest) -> None:
-        """Pass a request to its handler."""
+        """Pass a request of a client to its handler, in the turn of its connection."""
+        self.inbound(connection).deliver([Received(lambda: self.handle(connection, request, posted))])
+
+    def inbound(
+        self, connection: AcceptedConnection, may_begin: Callable[[Received], bool] = lambda _: True
+    ) -> Inbound:
+        """Return what was received on a connection; see `Inbound`."""
+        if connection not in self._inbound:
+            if len(self._inbound) >= _KEPT_CONNECTIONS:
+                self._inbound = {each: inbound for each, inbound in self._inbound.items() if inbound.has_requests}
+            self._inbound[connection] = Inbound(connection, self, may_begin)
+        return self._inbound[connection]
+
+    def arrive(self, connection: Hashable, action: Callable[[], None]) -> None:
+        """Run what handles data of a connection; see `EventLoop.arrive`."""
         if not self.is_over:
-            self._loop.arrive(connection.caller, lambda: self._handle(connection, request, posted))
+            self._loop.arrive(connection, action)
+
+    def handle(self, connection: AcceptedConnection, request: ReceivedRequest, posted: PostedRequest) -> None:
+        """Pass a request to its handler, within the event loop."""
+        if self._guard is None:
+            handle(self.context, connection.caller, request, posted)
+        else:
+            self._guard.handle(connection, request, posted)
+
+    @property
+    def work_ms(self) -> float:
+        """The processor time that it has used, in milliseconds."""
+        return self._loop.processor.used_us / 1_000
+
+    @property
+    def work_ms_at_arrival(self) -> float:
+        """The same without what has not passed yet: a request that arrives now waits for that."""
+        return self._loop.processor.passed_us / 1_000
+
+    @property
+    def has_time_for_voters(self) -> bool:
+        """Whether a voter's request begins as soon as it is read (SHARE-2)."""
+        recent, used_us = self._work_for_voters, self._loop.processor.used_us
+        while recent and recent[0][0] < used_us - _TWO_ROUNDS_US:
+            recent.popleft()
+        return not self.waiting.voters and sum(cost_us for _, cost_us in recent) < _ROUND_US
+
+    def spend_for_request(self, standing: Standing) -> None:
+        """Use the processor for one request."""
+        cost_us = self._costs.between(self._request_us)
+        self._loop.use(cost_us)
+        if standing is Standing.VOTER:
+            self._work_for_voters.append((self._loop.processor.used_us, cost_us))
+        else:
+            self.clients_ms += cost_us / 1_000
+
+    def report_wait(self, wait: Wait) -> None:
+        """Report how long a request has waited for the turn of its connection."""
+        self._watch.request_waited(self.machine, wait)
+
+    def _on_loop_idle(self) -> None:
+        if self.waiting:
+            self._watch.turns_ended(self.machine, self.waiting.with_work)
 
     def soon(self, action: Callable[[], object]) -> None:
         """Run an action on the event loop."""
@@ -259,12 +352,6 @@ class Process:
         if not self.is_over:
             self._directory.close(self.engine.core.committed_producers())
             self.machine.written.find_durable_end()
-
-    def _handle(self, connection: AcceptedConnection, request: ReceivedRequest, posted: PostedRequest) -> None:
-        if self._guard is None:
-            handle(self.context, connection.caller, request, posted)
-        else:
-            self._guard.handle(connection, request, posted)
 
     def _on_ended(self, error: Exception | None) -> None:
         if error is None:

@@ -9,8 +9,8 @@ from raft.core.roles import Follower
 from raft.types import Epoch
 from tests.simulation.broken import BrokenInvariantError
 from tests.simulation.dice import Dice
+from tests.simulation.flood_check import flood_leader
 from tests.simulation.machine import Machine
-from tests.simulation.transaction_history import TransactionHistory
 from tests.simulation.world import World
 
 _ROUNDS = 6
@@ -58,6 +58,7 @@ class RecoveryPhase:
         self._check_refused_connections(leader)
         self._check_stability(leader)
         self._check_hidden_leader(leader)
+        self._check_flood(leader)
         self._check_writer_expiry()
         self._check_power_cut()
 
@@ -93,6 +94,7 @@ class RecoveryPhase:
         allowed_ms = _ROUNDS * plan.timeouts.round_ms + _LONGEST_DISK_MS
         for_transactions_ms = _TRANSACTIONS * plan.clients.transaction_timeout_ms
         while problem := self._problem(present):
+            self._restore_what_no_leader_has(present)
             more_ms = for_transactions_ms if self._has_transactions() else 0
             if timeline.now_ms - began_ms > allowed_ms + more_ms:
                 raise BrokenInvariantError(
@@ -140,6 +142,12 @@ class RecoveryPhase:
         world.timeline.run(world.timeline.now_ms + world.plan.timeouts.round_ms)
         world.post_office.accept(refused.node_id, leader.node_id)
         self._require_same(leader, epoch, self._wait_until_recovered(world.machines))
+
+    def _check_flood(self, leader: Machine) -> None:
+        """Flood the leader with requests, and check that it stays."""
+        epoch = leader.core.epoch
+        flood_leader(self._world, leader)
+        self._require_same(leader, epoch, self._wait_until_recovered(self._world.machines))
 
     def _require_same(self, leader: Machine, epoch: Epoch, now_leading: Machine) -> None:
         if (now_leading, now_leading.core.epoch) != (leader, epoch):
@@ -199,6 +207,9 @@ class RecoveryPhase:
             log, known = machine.log, machine.core.high_watermark
             if log.chain != committed.model.chain or known != log.end_offset:
                 return f"{machine}: log end {log.end_offset}, high watermark {known}, committed {committed.end_offset}"
+            damaged = machine.files.damaged_file
+            if damaged is not None or machine.core.damage.exists:
+                return f"{machine}: {damaged} is damaged, known are {machine.core.damage.ranges}"
             if machine.written.durable_end != log.end_offset:
                 return f"{machine}: the log ends at {log.end_offset}, durable is {machine.written.durable_end}"
         return None
@@ -212,13 +223,19 @@ class RecoveryPhase:
         behind = [reader.name for reader in self._world.readers if reader.end_offset < self._world.committed.end_offset]
         return f"{behind} have not read everything" if behind else None
 
+    def _restore_what_no_leader_has(self, present: Sequence[Machine]) -> None:
+        """Let an operator restore a damaged range that the log of the leader does not have any more (LOG-31)."""
+        for machine in present:
+            if machine.process is not None and machine.core.damage.sourceless_end:
+                machine.files.undo_damage()
+
     def _has_transactions(self) -> bool:
         """Whether a transaction is open, or a producer has not settled one."""
         return bool(self._open_transactions()) or any(writer.has_unsettled for writer in self._world.writers)
 
     def _open_transactions(self) -> list[int]:
         """The producer ids of the transactions that are open in the committed log."""
-        return [*TransactionHistory(self._world.committed.model.entries).open]
+        return [*self._world.committed.history.open]
 
 
 def _epoch_of(machine: Machine) -> Epoch:

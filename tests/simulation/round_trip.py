@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from raft.codec import Message as WireMessage
 from raft.core.events import Failure
@@ -11,7 +11,8 @@ from raft.core.messages import OutgoingRequest
 from raft.runtime.drop_cause import DropCause
 from raft.runtime.response_budget import Permit
 from raft.wire.frames import ReceivedRequest, encode_response
-from tests.simulation.message import Address
+from tests.simulation.damaged_responses import damaged
+from tests.simulation.message import Address, Message
 
 if TYPE_CHECKING:
     from tests.simulation.accepted import AcceptedConnection
@@ -22,6 +23,18 @@ if TYPE_CHECKING:
     from tests.simulation.security.identity import Identity
 
 _SIZE_BYTES = 4
+
+
+class RequestSource(Protocol):
+    """A connection that handles its responses itself."""
+
+    def respond(self, round_trip: RoundTrip, message: Message, frame: bytes) -> None:
+        """Take the response to a request, as a message and as bytes."""
+        ...
+
+    def reset_by_receiver(self) -> None:
+        """Handle that the node has closed the connection."""
+        ...
 
 
 class RoundTrip:
@@ -35,8 +48,10 @@ class RoundTrip:
         on_failure: called at most once, if there will be no response.
         request: the request of a node; None for a client.
         process: the process of the sending node; None for a client.
+        number: see `SendRequest.number`; of a node's request.
 
     Attributes:
+        source: the connection that takes its response; None if the post office does.
         is_open: whether the sender has got neither a response nor a failure.
         waiting: the request at the receiver; None until it was delivered.
         connection: on which it was sent; None for a connection of this request alone, and once it was delivered there.
@@ -52,10 +67,12 @@ class RoundTrip:
         "identity",
         "is_bound",
         "is_open",
+        "number",
         "process",
         "receiver",
         "request",
         "sender",
+        "source",
         "waiting",
     )
 
@@ -69,12 +86,15 @@ class RoundTrip:
         on_failure: Callable[[Failure], None],
         request: OutgoingRequest | None = None,
         process: Process | None = None,
+        number: int = 0,
     ) -> None:
         self.sender = sender
         self.receiver = receiver
         self.frame = frame
         self.request = request
         self.process = process
+        self.number = number
+        self.source: RequestSource | None = None
         self.is_open = True
         self.waiting: PostedRequest | None = None
         self.connection: AcceptedConnection | None = None
@@ -82,6 +102,12 @@ class RoundTrip:
         self.identity: Identity | None = None
         self._on_response = on_response
         self._on_failure = on_failure
+
+    def copy(self) -> RoundTrip:
+        """Return the same request on a connection that its sender has closed, so that it gets no response."""
+        copy = RoundTrip(self.sender, self.receiver, self.frame, on_response=lambda _: None, on_failure=lambda _: None)
+        copy.identity, copy.is_open = self.identity, False
+        return copy
 
     @property
     def is_awaited(self) -> bool:
@@ -139,7 +165,7 @@ class PostedRequest:
             if not self._is_gone:
                 self._guard.responded(self._guarded, response)
         if response is not None and not self._is_gone:
-            response = self._post_office.damaged(self._round_trip, response)
+            response = damaged(response, self._round_trip.request, self._post_office.network)
             version, correlation_id = self._header.request_api_version, self._header.correlation_id
             frame = encode_response(response, version, correlation_id=correlation_id)[_SIZE_BYTES:]
             self._post_office.send_response(self._round_trip, self.process, frame, version)
@@ -149,8 +175,12 @@ class PostedRequest:
         if not self._is_gone:
             self._forget = forget
 
+    def charge(self, used_s: float) -> None:
+        """See `Respond.charge`. What the simulator's threads take is time, and not processor time."""
+
     def mark_as_from_peer(self) -> None:
         """See `Respond.mark_as_from_peer`."""
+        self._connection.is_peer = True
 
     def hang_up(self, reason: str, cause: DropCause) -> None:
         """See `Respond.hang_up`."""

@@ -49,12 +49,14 @@ class SecurityMarkObserver(Observer):
         self._marks.count(Mark.REQUEST_IGNORED, expected.kind is Kind.IGNORE)
         self._marks.count(Mark.RIGHT_TAKEN_ON_OPEN_CONNECTION, expected.is_changed and expected.kind is Kind.REFUSE)
         self._marks.count(Mark.RIGHT_GIVEN_ON_OPEN_CONNECTION, expected.is_changed and expected.kind is Kind.SERVE)
+        is_refused = guarded.connection.is_of_node and expected.kind is Kind.REFUSE
+        self._marks.count(Mark.NODE_REFUSED_BY_WRONG_RULES, is_refused)
         self._count_proofs(guarded)
         self._count_served(machine, guarded)
 
     def _count_proofs(self, guarded: GuardedRequest) -> None:
         connection, expected = guarded.connection, guarded.expected
-        is_of_node = connection.lane is not None and connection.lane.kind is not None
+        is_of_node = connection.is_of_node
         is_lasting = connection.is_forgetful and is_of_node
         self._marks.count(Mark.NODE_FORGOT_ITS_SESSION, expected.why is Cause.EXPIRED and is_lasting)
         self._marks.count(Mark.REMOVED_NODE_REFUSED, expected.why is Cause.REMOVED_USER and is_of_node)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator
 
 from raft.compaction import SnapshotOrder, make_snapshot
 from raft.compaction.python_compactor import PythonCompactor
-from raft.errors import StorageError
+from raft.errors import DiskFullError, StorageError
 from tests.memory_files.files import PowerCutError
 from tests.simulation.broken import BrokenInvariantError
 from tests.simulation.dice import Dice
@@ -69,6 +69,10 @@ class SimulatedSnapshotMaker:
         """Whether the disk has returned an error that is not handled yet."""
         return self._files.disk_error is not None
 
+    def _is_damaged(self) -> bool:
+        """Whether a bit of the disk has flipped."""
+        return self._files.damaged_file is not None
+
     def _has_all(self, order: SnapshotOrder) -> bool:
         """Whether the segments are there: no snapshot of another node has replaced them."""
         return all(self._files.exists(f"{DIRECTORY}/{base_offset:020d}.log") for base_offset in order.segments)
@@ -89,7 +93,8 @@ class SimulatedSnapshotMaker:
         except StopIteration:
             self._loop.post(lambda: done(None))
         except StorageError as error:
-            if not self._has_failed() and self._has_all(order):
+            is_reason = self._has_failed() or isinstance(error, DiskFullError)
+            if not is_reason and self._has_all(order) and not self._is_damaged():
                 raise BrokenInvariantError("SnapshotsAreMade", ("SNAPSHOT-1",), str(error)) from error
             # The error is that of another process: it ends this snapshot, and not the node.
             self._files.disk_error = None

@@ -7,22 +7,22 @@ from dataclasses import replace
 
 import pytest
 
-from raft.core.effects import FlushLog, SendRequest, TruncateLog
+from raft.core.effects import FlushLog, TruncateLog
 from raft.core.messages import VoteRequest
 from raft.core.roles import Follower
-from raft.errors import StorageError
+from raft.errors import DiskFullError, StorageError
 from raft.records.batch import build_batch
 from raft.records.record import Record
 from raft.records.split import split_good_prefix
 from raft.types import Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
 from tests.memory_files.files import Call, PowerCutError
-from tests.simulation import post_office
+from tests.simulation import peer_frames
 from tests.simulation.broken import BrokenInvariantError
 from tests.simulation.clock import Clock
 from tests.simulation.connections import Connection, ConnectionKind
 from tests.simulation.dice import Dice
 from tests.simulation.drawing import draw_plan
-from tests.simulation.faultless import follower_of, leader_of, run_a_while
+from tests.simulation.faultless import follower_of, leader_of, run_a_while, send
 from tests.simulation.faults.kinds import NOT_TOLERATED
 from tests.simulation.lossy_disk import LossyDisk
 from tests.simulation.machine import Machine
@@ -30,7 +30,6 @@ from tests.simulation.marks import Interruption, Mark, Marks
 from tests.simulation.message import Message
 from tests.simulation.network import Network
 from tests.simulation.plan import RELIABLE_NETWORK
-from tests.simulation.starting import endpoint_of
 from tests.simulation.timeline import Timeline
 from tests.simulation.world import World
 
@@ -124,9 +123,25 @@ def test_disk_reports_a_process_that_uses_it_after_an_error(files: LossyDisk) ->
         file.flush()
 
 
+@pytest.mark.rule("LOG-27")
+def test_disk_serves_a_process_on_after_it_had_no_room(files: LossyDisk) -> None:
+    file = files.create(_FILE)
+    files.take_all_room(after_writes=1)
+    file.append(b"abc")
+    with pytest.raises(DiskFullError):
+        file.append(bytes(1000))
+
+    file.truncate(3)
+    files.fill(None)
+    file.append(b"xyz")
+
+    assert files.read(_FILE) == b"abcxyz"
+    assert files.disk_error is None
+
+
 def test_disk_serves_the_next_process_after_an_error(files: LossyDisk) -> None:
     file = files.create(_FILE)
-    files.fail(Call.WRITE, reason=errno.ENOSPC, written_bytes=3)
+    files.fail(Call.WRITE, reason=errno.EIO, written_bytes=3)
     with pytest.raises(StorageError):
         file.append(b"abcdef")
     assert files.disk_error is not None
@@ -221,15 +236,13 @@ def test_follower_replaces_its_connection_when_that_is_half_open(world: World) -
 def test_request_reaches_another_node_when_its_address_is_misdirected(world: World) -> None:
     follower, leader = follower_of(world), leader_of(world)
     other = next(machine for machine in world.machines if machine not in (follower, leader))
-    assert follower.process is not None
+    # An address concerns only connections that are opened later.
+    world.post_office.reset(follower.node_id, leader.node_id)
     world.post_office.misdirect(leader.node_id, other)
     request = replace(_pre_vote(), cluster_id="simulated", voter=ReplicaKey(leader.node_id))
 
-    world.post_office.send(
-        follower.process,
-        SendRequest(number=9_999, node_id=leader.node_id, endpoint=endpoint_of(leader.node_id), request=request),
-    )
-    world.timeline.run(world.timeline.now_ms + 50)
+    send(world, follower, leader, request)
+    world.timeline.run(world.timeline.now_ms + 200)
 
     assert world.marks.counts[Mark.REQUEST_FOR_ANOTHER_VOTER] >= 1
 
@@ -249,7 +262,7 @@ def test_post_office_reports_a_request_that_differs_after_decoding(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     follower, leader = follower_of(world), leader_of(world)
-    monkeypatch.setattr(post_office, "request_from_wire", lambda *_: "another request")
+    monkeypatch.setattr(peer_frames, "request_from_wire", lambda *_: "another request")
 
     with pytest.raises(BrokenInvariantError, match="RequestsSurviveEncoding"):
         _round_trip(world, follower, leader, _pre_vote())
@@ -259,12 +272,8 @@ def _round_trip(world: World, sender: Machine, receiver: Machine, request: VoteR
     """Send a request from one node to another; return the response that is sent, None if there is none."""
     posted: list[Message] = []
     world.post_office.posted = lambda message, _: posted.append(message)
-    assert sender.process is not None
-    world.post_office.send(
-        sender.process,
-        SendRequest(number=9_999, node_id=receiver.node_id, endpoint=endpoint_of(receiver.node_id), request=request),
-    )
-    world.timeline.run(world.timeline.now_ms + 50)
+    send(world, sender, receiver, request)
+    world.timeline.run(world.timeline.now_ms + 200)
     return next((message for message in posted if message.is_response and message.request is request), None)
 
 

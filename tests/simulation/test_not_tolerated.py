@@ -9,15 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import pytest
 
+from raft.core.roles import Follower
 from raft.errors import ConfigError
-from raft.storage.election_state import ELECTION_STATE_NAME
+from raft.storage.election_state import ELECTION_STATE_NAME, ElectionStateFile
 from raft.storage.recovery_point import RECOVERY_POINT_NAME
-from raft.types import CleanupPolicy
+from raft.types import CleanupPolicy, ElectionState, Epoch
+from tests.simulation.broken import BrokenInvariantError
 from tests.simulation.drawing import draw_plan
-from tests.simulation.faultless import follower_of, run_a_while
+from tests.simulation.faultless import follower_of, leader_of, run_a_while
 from tests.simulation.faults.kinds import NOT_TOLERATED, Fault
 from tests.simulation.lossy_disk import LossyDisk
 from tests.simulation.machine import Machine
@@ -27,7 +30,9 @@ from tests.simulation.run import Outcome, carry_out
 from tests.simulation.starting import DIRECTORY
 from tests.simulation.world import World
 
-_SEEDS = (*range(14), 15)
+_HALTS = Path(__file__).parents[2] / "docs" / "halts.md"
+
+_SEEDS = (*range(14), 48)
 """The last one is decided by a voter that has lost its disk."""
 
 _EXPECTED_FAILURES = {
@@ -43,8 +48,9 @@ _EXPECTED_FAILURES = {
         # If it was the only voter.
         "HighWatermarkNeverFalls",
     },
-    # The voter becomes candidate for an epoch that it led, or of which its log has records: an invalid request.
-    Fault.STALE_ELECTION_STATE: {"NoNodeHalts", "NoResponseHaltsPeers"},
+    # The voter becomes candidate for an epoch that it led, or of which its log has records: an invalid request. Or its
+    # vote arrives at the candidate when the state with it was replaced.
+    Fault.STALE_ELECTION_STATE: {"NoNodeHalts", "NoResponseHaltsPeers", "ElectedByMajority"},
     # If whole batches follow the damage, the node refuses to start.
     Fault.UNNOTICED_ROT: {"LeadersAreComplete", "NodesRestart"},
 }
@@ -75,6 +81,11 @@ def _restart(world: World, victim: Machine, tamper: Callable[[], None]) -> None:
     world.keep_down(frozenset([victim.node_id]))
     tamper()
     world.keep_down(frozenset())
+
+
+def _restart_and_run(world: World, victim: Machine, tamper: Callable[[], None]) -> None:
+    _restart(world, victim, tamper)
+    run_a_while(world)
 
 
 @pytest.mark.parametrize("fault", [pytest.param(fault, id=fault.name) for fault in sorted(NOT_TOLERATED)])
@@ -141,15 +152,47 @@ def test_node_adopts_the_epoch_of_its_log_when_its_election_state_is_older(quiet
     voter = follower_of(quiet_world)
     last_epoch = voter.core.log.last_epoch
 
-    def lose_state() -> None:
-        voter.files.lose(f"{DIRECTORY}/{ELECTION_STATE_NAME}")
+    def put_old_state() -> None:
+        name, state = f"{DIRECTORY}/{ELECTION_STATE_NAME}", ElectionState(epoch=Epoch(0))
+        voter.files.lose(name)
+        ElectionStateFile(voter.files, name).write(state)
         voter.tamper()
 
-    _restart(quiet_world, voter, lose_state)
+    _restart(quiet_world, voter, put_old_state)
     run_a_while(quiet_world)
 
     assert quiet_world.marks.counts[Mark.LOG_AHEAD_OF_STORED_EPOCH] == 1
     assert voter.core.epoch == last_epoch > 0
+
+
+@pytest.mark.rule("STATE-19")
+def test_voter_stops_when_its_election_state_is_lost(quiet_world: World) -> None:
+    voter = follower_of(quiet_world)
+
+    def lose_state() -> None:
+        voter.files.lose(f"{DIRECTORY}/{ELECTION_STATE_NAME}")
+        voter.tamper()
+
+    with pytest.raises(BrokenInvariantError, match=r"NoNodeHalts.*there is no quorum-state"):
+        _restart_and_run(quiet_world, voter, lose_state)
+
+
+@pytest.mark.rule("STATE-19")
+def test_voter_comes_back_with_the_election_state_that_the_documentation_says(quiet_world: World) -> None:
+    voter, leader = follower_of(quiet_world), leader_of(quiet_world)
+    line = f'{{"leaderId":{leader.node_id},"leaderEpoch":{leader.core.epoch},"votedId":-1,"data_version":0}}'
+    documented = line.replace(f":{leader.node_id},", ":2,", 1).replace(f":{leader.core.epoch},", ":17,", 1)
+
+    def write_state() -> None:
+        voter.files.lose(f"{DIRECTORY}/{ELECTION_STATE_NAME}")
+        voter.files.put(f"{DIRECTORY}/{ELECTION_STATE_NAME}", line.encode())
+        voter.tamper()
+
+    _restart_and_run(quiet_world, voter, write_state)
+
+    assert f"echo '{documented}' > quorum-state" in _HALTS.read_text()
+    assert isinstance(voter.core.role, Follower)
+    assert voter.core.leader_id == leader.node_id
 
 
 @pytest.mark.rule("STATE-17")

@@ -86,7 +86,7 @@ def test_clock_shows_a_value_from_its_true_time_on(drift: int) -> None:
 def test_event_loop_keeps_the_order_of_timers_when_its_clock_jumps() -> None:
     """Several timers may be due at the same time. The order of a set would differ from process to process."""
     timeline, dice, done = Timeline(), Dice(1, "loop"), list[int]()
-    quiet = ClockPlan(ahead_ms=0, drift=(0, 0), busy_percent=0, busy_ms=(0, 0))
+    quiet = ClockPlan(ahead_ms=0, drift=(0, 0), busy_percent=0, busy_ms=(0, 0), request_us=(0, 0))
     loop = EventLoop(timeline, Clock(timeline, ahead_ms=0, drift=0), timer_grain_ms=1, rank=1, plan=quiet, dice=dice)
     for number in range(50):
         loop.at(1_000, partial(done.append, number))

@@ -142,7 +142,7 @@ def test_open_connections_are_served_when_a_user_is_removed_and_new_ones_are_not
     assert world.marks.counts[Mark.REMOVED_USER_REFUSED]
 
 
-@pytest.mark.rule("AUTH-6")
+@pytest.mark.rule("AUTH-6", "ERROR-5")
 def test_node_whose_user_is_removed_comes_back_when_it_is_added_again() -> None:
     world = _run(secured_plan(SCRAM))
     follower = follower_of(world)

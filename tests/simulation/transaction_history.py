@@ -82,14 +82,34 @@ class TransactionHistory:
 
     def last_stable_offset(self, end_offset: Offset) -> Offset:
         """Return the last stable offset of a log that ends at `end_offset`, all of it committed."""
-        stable = end_offset
-        for transaction in self.transactions:
-            parts = [transaction]
-            if transaction.write is not None:
-                parts = [each for each in self.transactions if each.write is transaction.write]
-            if any(part.end is None for part in parts):
-                stable = min(stable, transaction.first_offset)
+        stable, writes = self.kafkas_stable_offset(end_offset), self.whole_writes
+        while within := [first for first, end in writes if first < stable < end]:
+            stable = min(within)
         return stable
+
+    def kafkas_stable_offset(self, end_offset: Offset) -> Offset:
+        """Return what Kafka has as the last stable offset: multipart writes that have ended do not count."""
+        stable = end_offset
+        for parts in self._groups():
+            if any(part.end is None for part in parts):
+                stable = min(stable, parts[0].first_offset)
+        return stable
+
+    @property
+    def whole_writes(self) -> list[tuple[Offset, Offset]]:
+        """First offset and end of each multipart write whose last marker is in the log."""
+        return [
+            (parts[0].first_offset, Offset(max(part.end_offset or 0 for part in parts)))
+            for parts in self._groups()
+            if parts[0].write is not None and all(part.end is not None for part in parts)
+        ]
+
+    def _groups(self) -> list[list[LoggedTransaction]]:
+        """The parts of each write, and each other transaction by itself; in the order of their first offsets."""
+        groups: dict[int, list[LoggedTransaction]] = {}
+        for transaction in self.transactions:
+            groups.setdefault(id(transaction.write or transaction), []).append(transaction)
+        return list(groups.values())
 
     def visible(self, entries: Iterable[Entry], start_offset: Offset, end_offset: Offset) -> list[tuple[int, bytes]]:
         """Return offset and value of the records of committed transactions, and of those without one, in a range."""

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from raft.core.effects import SendResponse
-from raft.core.events import ProducerInitRequested, ReadIndexRequested, TimePassed, TransactionEndRequested
+from raft.core.events import (
+    AppendRequested,
+    ProducerInitRequested,
+    ReadIndexRequested,
+    TimePassed,
+    TransactionEndRequested,
+)
+from raft.core.held_writes import HELD
 from raft.core.messages import AppendResponse
 from raft.errors import ErrorCode
 from raft.types import FIRST_PART_PRODUCER_ID, BatchHeader, ControlType, Epoch, WriteCommit
@@ -36,6 +43,9 @@ class TransactionMarkObserver(Observer):
         high_watermark = step.high_watermark
         is_held = high_watermark is not None and step.machine.core.last_stable_offset != high_watermark
         self._marks.count(Mark.STABLE_OFFSET_HELD, is_held)
+        if high_watermark is not None:
+            stable = step.machine.core.transactions.kafkas_stable_offset(high_watermark)
+            self._marks.count(Mark.WRITE_HELD_BACK, step.machine.core.last_stable_offset != stable)
 
     def response_sent(self, machine: Machine, request: CoreRequest, order: SendResponse, records: bytes) -> None:
         match request, order.response:
@@ -45,6 +55,8 @@ class TransactionMarkObserver(Observer):
                 self._marks.count(Mark.LATEST_REFUSED)
             case ReadIndexRequested(), AppendResponse(error=ErrorCode.REQUEST_TIMED_OUT):
                 self._marks.count(Mark.LATEST_NOT_CONFIRMED)
+            case AppendRequested(), AppendResponse(message=message) if message == HELD:
+                self._marks.count(Mark.NEW_WRITE_WAITED)
             case ProducerInitRequested() | TransactionEndRequested(), AppendResponse(error=error):
                 self._marks.count(Mark.PRODUCER_FENCED, error in _FENCED)
             case _:

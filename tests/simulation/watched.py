@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from raft.core import RaftCore
@@ -26,6 +27,8 @@ from raft.core.events import (
     RequestReceived,
     TransactionEndRequested,
 )
+from raft.core.messages import FetchResponse
+from raft.errors import CorruptBatchError, DiskFullError, ErrorCode
 from raft.records.control import leader_change_batch, leaders_control_batch
 from raft.records.header import read_header
 from raft.runtime.engine import Engine, OnResponse
@@ -60,6 +63,7 @@ class WatchedCore(RaftCore):
     Attributes:
         log_model: the log as the core knows it; it runs ahead of what is written.
         requests: the requests without a response, by their ids.
+        expects_also: the numbers of requests to other nodes that a test has sent in its name.
     """
 
     def attach(
@@ -88,6 +92,11 @@ class WatchedCore(RaftCore):
         self._timeline = timeline
         self._watch = watch
         self.requests: dict[int, CoreRequest] = {}
+        self.expects_also: set[int] = set()
+
+    def expects_response(self, number: int) -> bool:
+        """See `RaftCore.expects_response`."""
+        return number in self.expects_also or super().expects_response(number)
 
     @property
     def waiting_requests(self) -> int:
@@ -224,8 +233,9 @@ class WatchedEngine(Engine):
         """When its timer fires; None without one."""
         return None if self._timer is None else self._timer_due_ms
 
-    def _advance(self) -> None:
-        super()._advance()
+    def advance(self) -> None:
+        """See `Engine.advance`."""
+        super().advance()
         if self.is_idle and not self._is_ended:
             self._watch.engine_waits(self._machine)
 
@@ -262,15 +272,24 @@ class WatchedEngine(Engine):
         """Report where the log ended when the disk had read records for a client."""
         self._watch.log_read(self._machine, read, end_offset)
 
-    def was_read(self, read: ReadRange, records: bytes) -> None:
-        """Report the response for which these records were read, if there is one."""
+    def was_read(self, read: ReadRange, records: bytes | CorruptBatchError) -> None:
+        """Report the response for which these records were read, if there is one; an error if they are damaged."""
         request, order = self._unread.pop(id(read), (None, None))
-        if request is not None and order is not None:
-            self._watch.response_sent(self._machine, request, order, records)
+        if request is None or order is None:
+            return
+        if isinstance(records, CorruptBatchError):
+            assert isinstance(order.response, FetchResponse), "records are read for the response to a fetch"
+            order = replace(order, response=replace(order.response, error=ErrorCode.STORAGE_ERROR), read=None)
+            records = b""
+        self._watch.response_sent(self._machine, request, order, records)
 
 
 class WatchedDisk(ReplicaDisk):
-    """Passes the records that are read for responses to the engine."""
+    """Passes the records that are read for responses to the engine.
+
+    Attributes:
+        has_waited_for_room: whether one of its jobs has waited for room.
+    """
 
     engine: WatchedEngine
 
@@ -283,19 +302,27 @@ class WatchedDisk(ReplicaDisk):
         piece_bytes: int,
     ) -> None:
         super().__init__(directory, workers, checkpoint_interval_s=checkpoint_interval_s, piece_bytes=piece_bytes)
-        self._jobs = InterleavedJobs(post=workers.post, failed=self._failed, wake=workers.job_waits)
+        self.has_waited_for_room = False
+        self._jobs = InterleavedJobs(post=workers.post, failed=self._failed, wake=workers.job_waits, room=self._room)
 
-    def read(self, read: ReadRange, done: Callable[[bytes], None]) -> None:
+    def _room(self, error: DiskFullError | None) -> None:
+        self.has_waited_for_room = True
+        super()._room(error)
+
+    def read(self, read: ReadRange, done: Callable[[bytes | CorruptBatchError], None]) -> None:
         """See `Disk.read`."""
 
-        def on_read(records: bytes) -> None:
+        def on_read(records: bytes | CorruptBatchError) -> None:
             self.engine.was_read(read, records)
             done(records)
 
         super().read(read, on_read)
 
     def read_in_pieces(
-        self, read: ReadRange, parse: Callable[[bytes, Log], Found], done: Callable[[Found], None]
+        self,
+        read: ReadRange,
+        parse: Callable[[bytes, Log], Found],
+        done: Callable[[Found | CorruptBatchError], None],
     ) -> None:
         """See `Disk.read_in_pieces`."""
         found: list[bytes] = []
@@ -305,8 +332,8 @@ class WatchedDisk(ReplicaDisk):
             self.engine.has_read(read, log.end_offset)
             return parse(records, log)
 
-        def on_read(result: Found) -> None:
-            self.engine.was_read(read, found[0])
+        def on_read(result: Found | CorruptBatchError) -> None:
+            self.engine.was_read(read, result if isinstance(result, CorruptBatchError) else found[0])
             done(result)
 
         super().read_in_pieces(read, parse_and_keep, on_read)

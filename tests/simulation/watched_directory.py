@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from raft.storage.directory import ReplicaDirectory
 from raft.transactions import AbortedTransaction, SnapshotSummary
-from raft.types import Batch, ElectionState, Offset, OffsetAndEpoch
+from raft.types import Batch, ElectionState, NodeId, Offset, OffsetAndEpoch
 from tests.simulation.broken import BrokenInvariantError
 from tests.simulation.committed_log import CommittedLog
 from tests.simulation.log_model import Entry
@@ -67,7 +67,10 @@ class WatchedDirectory(ReplicaDirectory):
 
     def append(self, batches: Sequence[Batch], aborted: Sequence[AbortedTransaction] = ()) -> bool:
         """See `ReplicaDirectory.append`."""
-        self._listener.append_begun([self._written.append(batch) for batch in batches])
+        # An append that waited for room is begun again.
+        end_offset = self._written.model.end_offset
+        new = [batch for batch in batches if batch.header.base_offset >= end_offset]
+        self._listener.append_begun([self._written.append(batch) for batch in new])
         has_rolled = super().append(batches, aborted)
         self._listener.append_done()
         return has_rolled
@@ -108,6 +111,15 @@ class WatchedDirectory(ReplicaDirectory):
         """See `ReplicaDirectory.store_election_state`."""
         super().store_election_state(state, kraft_version=kraft_version)
         self._listener.election_state_stored()
+
+    def repair(self, batches: Sequence[Batch], source: NodeId) -> bool:
+        """See `ReplicaDirectory.repair`."""
+        is_repaired = super().repair(batches, source)
+        start_offset, end_offset = batches[0].header.base_offset, batches[-1].header.end_offset
+        if is_repaired and not self._written.is_as_written(start_offset, end_offset):
+            detail = f"offsets {start_offset} to {end_offset} have other bytes than were written"
+            raise BrokenInvariantError("RepairedIsAsWritten", ("LOG-31",), detail)
+        return is_repaired
 
     def flush(self) -> Offset:
         """See `ReplicaDirectory.flush`."""

@@ -20,6 +20,7 @@ from tests.simulation.clients.stream_reader import StreamReader
 from tests.simulation.clients.transactional_producer import TransactionalProducer
 from tests.simulation.clients.writer import Writer, WriterWorld
 from tests.simulation.committed_log import CommittedLog
+from tests.simulation.damage_marks import DamageMarkObserver
 from tests.simulation.dice import Dice
 from tests.simulation.environment import Environment
 from tests.simulation.faults.catalogue import NEMESES
@@ -106,6 +107,7 @@ class World:
         self._addresses: list[Address] = []
         self.writers = self._make_writers()
         self.readers = self._make_readers()
+        self.targets = self._make_targets()
         self._nemeses = self._make_nemeses()
         self._watch.add(self._all_observers() if observers is None else observers)
 
@@ -145,6 +147,13 @@ class World:
         self.writers.append(late)
         late.make_last()
 
+    def append_once(self, name: str) -> Writer:
+        """Let a client make one write; return the client."""
+        writer = KeyedWriter(name, self._client(users.QUERY), self._writer_world(name))
+        self.writers.append(writer)
+        writer.make_last()
+        return writer
+
     def _all_observers(self) -> list[Observer]:
         return [
             self.fingerprint,
@@ -153,6 +162,7 @@ class World:
             TransactionMarkObserver(self.marks),
             SnapshotMarkObserver(self.marks, self.committed),
             SpaceMarkObserver(self.marks),
+            DamageMarkObserver(self.marks),
             SecurityMarkObserver(self.marks),
             *all_invariants(self.plan, self.machines, self.committed),
         ]
@@ -282,7 +292,10 @@ class World:
         return self._addresses[-1]
 
     def _make_nemeses(self) -> list[Nemesis]:
-        targets = Targets(
+        return [nemesis(self.targets) for nemesis in NEMESES]
+
+    def _make_targets(self) -> Targets:
+        return Targets(
             plan=self.plan,
             timeline=self.timeline,
             run_log=self.run_log,
@@ -293,4 +306,3 @@ class World:
             clients=self._addresses,
             access=self.access,
         )
-        return [nemesis(targets) for nemesis in NEMESES]

@@ -117,6 +117,14 @@ class WrittenLog:
             self._places.append(Place(segment, position, end_position))
         return self.durable_end
 
+    def is_as_written(self, start_offset: Offset, end_offset: Offset) -> bool:
+        """Whether the durable bytes of the batches in a range are those that were written."""
+        return all(
+            self._files.durable_bytes(place.segment)[place.position : place.end_position] == entry.payload
+            for entry, place in zip(self.model.entries, self._places, strict=False)
+            if start_offset <= entry.header.base_offset < end_offset and self._has_file(place)
+        )
+
     def reopen(self, log: Log) -> None:
         """Compare the recovered log with what was written.
 

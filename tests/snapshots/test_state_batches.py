@@ -12,6 +12,7 @@ from raft.records.record import Record
 from raft.snapshots import SnapshotScan, footer_batch, state_batches
 from raft.transactions import (
     CommitImage,
+    EndedWrite,
     OpenTransaction,
     ProducerState,
     ProducerStateImage,
@@ -133,6 +134,40 @@ def test_pending_commit_names_the_parts_whose_markers_are_missing() -> None:
     loaded.restore(found.producers)
     assert found.producers.transactions.commits == (commit,)
     assert loaded.transactions.last_stable_offset(END.offset) == 60
+
+
+@pytest.mark.rule("SNAPSHOT-2", "TXN-2")
+def test_ended_write_is_hidden_by_a_node_that_has_loaded_the_snapshot() -> None:
+    (opened,) = TRANSACTIONS.transactions
+    ended = EndedWrite(first_offset=Offset(50), end_offset=Offset(70))
+    before = EndedWrite(first_offset=Offset(30), end_offset=Offset(50))
+    state = producers(transactions=TransactionsImage(transactions=(opened,), ended_writes=(before, ended)))
+
+    found = scanned(content(SnapshotSummary(end=END, epochs=EPOCHS, producers=state))).finish().summary
+
+    loaded = ProducerState()
+    loaded.restore(found.producers)
+    assert found.producers.transactions.ended_writes == (before, ended)
+    assert loaded.transactions.kafkas_stable_offset(END.offset) == 60
+    assert loaded.transactions.last_stable_offset(END.offset) == 50
+
+
+@pytest.mark.rule("SNAPSHOT-4")
+@pytest.mark.parametrize(
+    "ranges",
+    [
+        pytest.param(((50, 101),), id="behind the end"),
+        pytest.param(((50, 70), (60, 80)), id="two that overlap"),
+        pytest.param(((50, 70), (20, 30)), id="out of order"),
+    ],
+)
+def test_snapshot_with_impossible_ended_writes_is_refused(ranges: tuple[tuple[int, int], ...]) -> None:
+    writes = tuple(EndedWrite(first_offset=Offset(first), end_offset=Offset(end)) for first, end in ranges)
+    state = producers(transactions=TransactionsImage(ended_writes=writes))
+    scan = scanned(content(SnapshotSummary(end=END, epochs=EPOCHS, producers=state)))
+
+    with pytest.raises(DecodeError, match="an ended write from offset"):
+        scan.finish()
 
 
 @pytest.mark.rule("SNAPSHOT-2", "CLIENT-8")

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 
 from raft.cli.main import main
-from raft.node.gate import Gate
+from raft.security.listener_users import ListenerUsers
 from raft.security.rules import Rules
 from raft.security.rules_file import RulesFile
 from raft.security.sasl_session import SaslSession
@@ -26,15 +26,15 @@ def _ask_no_rules() -> None:
 
 def _keep_passwords() -> None:
     """A password that has changed is not read again."""
-    read = Gate._read_credentials
-    known: set[Gate] = set()
+    read = ListenerUsers._read_credentials
+    known: set[ListenerUsers] = set()
 
-    def read_once(gate: Gate) -> None:
-        if gate not in known:
-            known.add(gate)
-            read(gate)
+    def read_once(users: ListenerUsers) -> None:
+        if users not in known:
+            known.add(users)
+            read(users)
 
-    Gate._read_credentials = read_once  # type: ignore[method-assign,assignment]
+    ListenerUsers._read_credentials = read_once  # type: ignore[method-assign,assignment]
 
 
 def _keep_rights() -> None:

@@ -13,6 +13,7 @@ from tests.soak.crowd import Crowd
 from tests.soak.figures import Figures
 from tests.soak.nemesis import EndedFault, Nemesis
 from tests.soak.planted import serve_with
+from tests.soak.porcupine import judged_by_porcupine
 from tests.soak.quorum import CHECK_QUORUM_MS, SERVE, Quorum, running_quorum
 from tests.workload.history import History
 from tests.workload.plan_checks import overfull
@@ -75,9 +76,9 @@ def run(plan: Plan, folder: Path, tell: Callable[[str], None]) -> Outcome:
 
     Args:
         plan: the options.
-        folder: exists; the logs and output of the nodes and a list of the faults stay there, and the history of a run
-            in which an invariant does not hold.
-        tell: gets a line after each fault.
+        folder: exists; the logs and output of the nodes, a list of the faults and the operations that Porcupine has
+            judged stay there, and the history of a run in which an invariant does not hold.
+        tell: gets a line after each fault, and one of Porcupine.
     """
     history = History()
     ended: list[EndedFault] = []
@@ -114,6 +115,7 @@ def run(plan: Plan, folder: Path, tell: Callable[[str], None]) -> Outcome:
         stale_allowed_ms=STALE_ALLOWED_MS,
         complaints=complaints,
     )
+    verdict = verdict.with_broken(judged_by_porcupine(history, visible, folder, tell))
     refused = {} if quorum.security is None else quorum.security.refused
     if not verdict.is_fine:
         history.save(folder / _HISTORY)

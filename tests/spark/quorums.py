@@ -39,14 +39,20 @@ def local_quorum(spark: SparkSession, data_dir: Path, **arguments: Any) -> Itera
 
 
 @contextmanager
-def handed_over(spark: SparkSession, quorum: LocalQuorum) -> Iterator[None]:
+def handed_over(spark: SparkSession, quorum: LocalQuorum, *more_servers: str) -> Iterator[None]:
     """Hand the credentials of a quorum to an application of one process, and take them back at the end of the block.
 
     An application of the tests has hundreds of quorums. Without the end, the next one at the address of an old one
     might be one that has no credentials.
+
+    Args:
+        spark: session of the application.
+        quorum: the quorum.
+        more_servers: other addresses that clients may give these credentials to.
     """
     before = _handed_files()
-    hand_over(SparkApplication(spark), quorum.client_properties, bootstrap_servers=quorum.bootstrap_servers)
+    servers = ",".join((quorum.bootstrap_servers, *more_servers))
+    hand_over(SparkApplication(spark), quorum.client_properties, bootstrap_servers=servers)
     (file,) = _handed_files() - before
     try:
         yield
@@ -88,7 +94,8 @@ def behind_proxy(data_dir: Path, passes: Callable[[int], bool]) -> Iterator[tupl
     """Run a quorum of one voter that advertises a proxy as its address; see `ProduceProxy`."""
     # The voter listens for other voters on the next port.
     (port,) = free_ports(1, in_a_row=2)
-    with ProduceProxy(Endpoint("127.0.0.1", port), passes) as proxy:
+    keystore = data_dir / "node-1" / "node.pem"
+    with ProduceProxy(Endpoint("127.0.0.1", port), passes, keystore=keystore) as proxy:
         settings = {"advertised.listeners": f"CLIENT://{proxy.endpoint}"}
         with LocalQuorum.start(data_dir, voters=1, base_port=port, settings=settings) as quorum:
             yield quorum, proxy

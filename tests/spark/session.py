@@ -26,6 +26,7 @@ def make_session(folder: Path) -> SparkSession:
     defaults = folder / "kraft.properties"
     defaults.touch()
     os.environ["KRAFT_CONFIG"] = str(defaults)
+    os.environ["KRAFT_CONFIG_PROVIDERS"] = "file"
     spark: SparkSession = (
         SparkSession.builder.appName("tests")
         .master("local[2, 3]")

@@ -4,21 +4,31 @@ from __future__ import annotations
 
 import signal
 import socket
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
+from raft.local import LocalQuorum
 from tests.spark.frames import Frames, numbered
-from tests.spark.quorums import kill, leader_of, local_quorum
+from tests.spark.quorums import handed_over, kill, leader_of
 from tests.spark.streams import Delivered, Input, into_log, wait_until
 
 pytestmark = pytest.mark.spark
 
 FILES_A_TIME = 3
 ROWS_A_FILE = 4
+
+
+@contextmanager
+def address_that_refuses() -> Iterator[str]:
+    """Keep an address, at which connections are refused, during the block."""
+    with closing(socket.socket()) as bound:
+        bound.bind(("127.0.0.1", 0))
+        yield f"127.0.0.1:{bound.getsockname()[1]}"
 
 
 @pytest.mark.kafka_suite(44, 45)
@@ -30,12 +40,12 @@ def test_streams_continue_when_voters_are_killed_and_restarted(spark: SparkSessi
             source.add(values := numbered(f"{when}-{file}", ROWS_A_FILE))
             expected.extend(values)
 
-    # Bound, but not listening: connections are refused.
-    with closing(socket.socket()) as dead, local_quorum(spark, tmp_path / "quorum") as quorum:
-        dead.bind(("127.0.0.1", 0))
-        frames = replace(
-            Frames.of(spark, quorum), servers=f"127.0.0.1:{dead.getsockname()[1]},{quorum.bootstrap_servers}"
-        )
+    with (
+        address_that_refuses() as refusing,
+        LocalQuorum.start(tmp_path / "quorum") as quorum,
+        handed_over(spark, quorum, refusing),
+    ):
+        frames = replace(Frames.of(spark, quorum), servers=f"{refusing},{quorum.bootstrap_servers}")
         delivered = Delivered(frames.stream(startingOffsets="earliest"), tmp_path / "read")
         add_files("before")
         writing = into_log(source.stream(spark), frames.servers, tmp_path / "written").trigger(

@@ -15,7 +15,7 @@ from raft.storage.log_check import Finding, State
 from raft.storage.log_config import LogConfig
 from raft.storage.recovery_point import RECOVERY_POINT_NAME, RecoveryPoint
 from raft.transactions import ProducerState
-from raft.types import Offset
+from raft.types import ElectionState, Epoch, NodeId, Offset, ReplicaKey
 from tests.memory_files.files import MemoryFiles
 from tests.storage.logs import batch
 from tests.storage.test_compacted_log import a_cut_store
@@ -25,6 +25,7 @@ from tests.storage.transactional import abort, aborted_by, data, transactional_i
 SMALL = LogConfig(segment_bytes=12_000)
 WRITTEN = [batch(at, count=2, value=b"v" * 600, timestamps_ms=[at, at + 1]) for at in range(0, 120, 2)]
 END = WRITTEN[-1].header.end_offset
+VOTED = ElectionState(epoch=Epoch(1), voted_key=ReplicaKey(NodeId(2)))
 
 
 def stopped_node(*, flushed: int = END) -> MemoryFiles:
@@ -32,6 +33,7 @@ def stopped_node(*, flushed: int = END) -> MemoryFiles:
     files = MemoryFiles()
     producers = ProducerState()
     directory = opened(files, config=SMALL, producers=producers)
+    directory.store_election_state(VOTED)
     directory.append(WRITTEN)
     directory.close()
     point(files).retreat(Offset(flushed))
@@ -179,6 +181,7 @@ def node_with_an_aborted_transaction() -> MemoryFiles:
     """Return the disk of a node that has stopped."""
     files = MemoryFiles()
     directory = opened(files, config=SMALL)
+    directory.store_election_state(VOTED)
     written = [transactional_id(7, 0), data(7, 1), abort(7, 2)]
     directory.append(written, aborted_by(written))
     directory.close()
@@ -261,6 +264,22 @@ def test_unreadable_file_that_follows_from_nothing_is_lost(name: str) -> None:
     assert (f"{PARTITION}/{name}", State.LOST) in bad(files)
 
 
+@pytest.mark.rule("STATE-19")
+def test_missing_election_state_of_a_log_with_records_is_lost() -> None:
+    files = stopped_node()
+    files.remove(f"{PARTITION}/quorum-state")
+
+    assert bad(files) == [(f"{PARTITION}/quorum-state", State.LOST)]
+
+
+@pytest.mark.rule("STATE-7", "STATE-19")
+def test_directory_that_was_opened_and_never_used_is_sound() -> None:
+    files = MemoryFiles()
+    opened(files).close()
+
+    assert bad(files) == []
+
+
 def _no_directory(files: MemoryFiles) -> None:
     files.remove("meta.properties")
 
@@ -289,7 +308,9 @@ def test_other_directories_are_refused(
 @pytest.mark.rule("SNAPSHOT-4", "LOG-26")
 def test_snapshot_of_a_log_is_checked_and_damage_in_it_is_lost() -> None:
     files = MemoryFiles()
-    a_cut_store(files).directory.close()
+    store = a_cut_store(files)
+    store.directory.store_election_state(VOTED)
+    store.directory.close()
     (name,) = [name for name in files.names_in(PARTITION) if name.endswith(".checkpoint")]
     sound = bad(files)
 

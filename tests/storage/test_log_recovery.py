@@ -79,6 +79,10 @@ def test_log_ends_before_a_flipped_bit_when_above_the_recovery_point_and_nothing
     assert record.levelno == logging.WARNING
     assert f"{name} is damaged at byte {position}: batch with checksum" in record.message
     assert f"end_offset=6 removed_bytes={SMALL} recovery_point=" in record.message
+    assert record.message.endswith(
+        "this node may have acknowledged it. If it was committed, this node copies it again, from offset 6 on: stop no "
+        "other voter until its lag is 0, and check the disk"
+    )
     check_indexes(files)
     log.append([batch(6, epoch=2)])
     log.close()
@@ -199,6 +203,10 @@ def test_torn_end_is_truncated_when_the_file_ends_at_any_byte(caplog: pytest.Log
 
         assert content(log) == WRITTEN[: length // SMALL]
         assert bool(caplog.records) == bool(length % SMALL)
+        assert all(
+            "it was not written whole, so this node has not acknowledged it" in record.message
+            for record in caplog.records
+        )
         check_indexes(files)
 
 
@@ -291,6 +299,7 @@ def test_segment_behind_a_gap_is_removed_when_nothing_whole_is_in_it(caplog: pyt
     assert content(log) == WRITTEN[:3]
     assert not files.exists(segment(6))
     assert "follows a segment that ends at offset 3" in caplog.text
+    assert "this node may have acknowledged it" in caplog.text
     log.append([batch(3, epoch=2)])
     assert content(log) == [*WRITTEN[:3], batch(3, epoch=2)]
 

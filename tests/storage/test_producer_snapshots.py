@@ -15,7 +15,7 @@ from raft.storage.log_config import LogConfig
 from raft.storage.producer_snapshot import decode_producer_snapshot, encode_producer_snapshot
 from raft.storage.written_entry import write_written
 from raft.transactions import AbortedTransaction, ProducerState, ProducerStateImage
-from raft.types import FIRST_KEYED_PRODUCER_ID, Batch, BatchHeader, Epoch, Offset, OffsetAndEpoch
+from raft.types import FIRST_KEYED_PRODUCER_ID, Batch, BatchHeader, ElectionState, Epoch, Offset, OffsetAndEpoch
 from raft.writers import TableImage, Written
 from tests.memory_files.files import MemoryFiles
 from tests.storage.logs import crash_at_every_call, snapshot_bytes
@@ -111,7 +111,7 @@ def of_producers(*producers: tuple[int, int]) -> bytes:
         pytest.param(sealed(struct.pack(">i", 5)), "with 5 producers in 10 bytes", id="count"),
         pytest.param(sealed(struct.pack(">i", -1)), "with -1 producers", id="negative count"),
         pytest.param(sealed(struct.pack(">i", 0)), "of Kafka, without the part", id="Kafka's own"),
-        pytest.param(sealed(struct.pack(">i4sh", 0, b"KSPK", 3) + bytes(16)), "second part has version 3", id="ours"),
+        pytest.param(sealed(struct.pack(">i4sh", 0, b"KSPK", 4) + bytes(16)), "second part has version 4", id="ours"),
         pytest.param(sealed(struct.pack(">i4shqq", 0, b"KSPK", 1, -1, -1) + b"?"), "1 bytes behind", id="more"),
         pytest.param(sealed(struct.pack(">i4sh", 0, b"KSPK", 1)), "incomplete", id="ours incomplete"),
         pytest.param(of_producers((5, 0)), "with 0 batches of producer id 5", id="producer without batches"),
@@ -170,6 +170,7 @@ def run(files: MemoryFiles, batches: list[Batch], *, committed: int = 12) -> Non
     """Append one batch after the other, with a snapshot wherever a segment was begun."""
     table = ProducerState()
     directory = opened(files, config=SMALL, producers=table)
+    directory.store_election_state(ElectionState(epoch=Epoch(1)))
     for batch in batches:
         table.appended(batch.header)
         if directory.append([batch]):

@@ -82,9 +82,9 @@ def test_missing_batches_are_found() -> None:
     first = log.header_of(log.segment_bases[1])
     files.put(name, files.read(name)[first.size_bytes :])
 
-    (damage,) = pass_of(scrub_of(log, files)).damage
+    first_damage, *_ = pass_of(scrub_of(log, files)).damage
 
-    assert "expected offset" in damage
+    assert "expected offset" in first_damage
 
 
 @pytest.mark.rule("LOG-26")

@@ -118,6 +118,20 @@ def test_span_ends_where_the_file_ends_when_it_became_shorter() -> None:
     assert segment.read_at(0, 1 << 20) == b"".join(each.payload for each in BATCHES)[:known]
 
 
+@pytest.mark.rule("LOG-29")
+def test_segment_whose_damage_hides_where_to_cut_it_is_not_truncated() -> None:
+    files = MemoryFiles()
+    segment = segment_of(files, BATCHES[:4])
+    # The offset of a batch is not covered by its checksum.
+    segment.overwrite(positions(BATCHES)[1], (7).to_bytes(8, "big"))
+    before = files.read(FIRST_SEGMENT)
+
+    with pytest.raises(CorruptBatchError, match="no batch ends at offset 2, where the log has to be truncated"):
+        segment.truncate(Offset(2))
+
+    assert files.read(FIRST_SEGMENT) == before
+
+
 # Pieces of a read
 
 

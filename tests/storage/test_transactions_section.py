@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from random import Random
 
 import pytest
@@ -17,6 +18,7 @@ from raft.storage.transactions_section import read_transactions, write_transacti
 from raft.storage.written_entry import WRITTEN
 from raft.transactions import (
     CommitImage,
+    EndedWrite,
     OpenTransaction,
     ProducerState,
     ProducerStateImage,
@@ -91,6 +93,17 @@ producers = st.builds(
 
 
 @st.composite
+def ended_writes(draw: st.DrawFn) -> tuple[EndedWrite, ...]:
+    """Ranges in order, which may touch."""
+    bounds = sorted(draw(st.sets(st.integers(0, END), max_size=6)))
+    return tuple(
+        EndedWrite(first_offset=Offset(first), end_offset=Offset(end))
+        for first, end in pairwise(bounds)
+        if draw(st.booleans())
+    )
+
+
+@st.composite
 def images(draw: st.DrawFn) -> TransactionsImage:
     """Images in which all parts of commits are open transactions."""
     transactions = draw(st.lists(open_transactions(), max_size=3).map(tuple))
@@ -109,12 +122,13 @@ def images(draw: st.DrawFn) -> TransactionsImage:
         transactions=transactions,
         producers=draw(st.lists(producers, max_size=3).map(tuple)),
         commits=tuple(commits),
+        ended_writes=draw(ended_writes()),
     )
 
 
-def read(content: bytes) -> TransactionsImage:
+def read(content: bytes, *, has_ended_writes: bool = False) -> TransactionsImage:
     """Read a section that is all there is; as in a snapshot, a section that ends early is a struct.error."""
-    image, position = read_transactions(content, 0, END)
+    image, position = read_transactions(content, 0, END, has_ended_writes=has_ended_writes)
     assert position == len(content), f"{position} of {len(content)} bytes were read"
     return image
 
@@ -126,7 +140,9 @@ def test_transactions_are_what_they_were_when_read_again(
 ) -> None:
     content = write_transactions(image)
 
-    again, position = read_transactions(before + content + behind, len(before), END)
+    again, position = read_transactions(
+        before + content + behind, len(before), END, has_ended_writes=bool(image.ended_writes)
+    )
 
     assert again == image
     assert position == len(before) + len(content)
@@ -155,8 +171,15 @@ PART_TRANSACTION = replace(TRANSACTION, producer_id=FIRST_PART_PRODUCER_ID, hist
 NAMED = TransactionalProducer(name="ordérs", producer_id=7, producer_epoch=1, timeout_ms=60_000, used_at=Offset(4))
 ENDED = replace(NAMED, name="", previous=(7, 0), last_end=ControlType.COMMIT)
 COMMIT = CommitImage(offset=Offset(9), first_offset=Offset(5), missing=(FIRST_PART_PRODUCER_ID, 7))
+ENDED_WRITES = (
+    EndedWrite(first_offset=Offset(2), end_offset=Offset(9)),
+    EndedWrite(first_offset=Offset(9), end_offset=END),
+)
 EVERYTHING = TransactionsImage(
-    transactions=(TRANSACTION, PART_TRANSACTION), producers=(NAMED, ENDED), commits=(COMMIT, COMMIT)
+    transactions=(TRANSACTION, PART_TRANSACTION),
+    producers=(NAMED, ENDED),
+    commits=(COMMIT, COMMIT),
+    ended_writes=ENDED_WRITES,
 )
 """Every shape that an entry can have."""
 
@@ -191,25 +214,30 @@ WRITTEN_HEX = "0001 00000002 0000000000000003 0000000000000005 0000000000000008 
             "0000000000000007",
             id="a commit",
         ),
+        pytest.param(
+            TransactionsImage(ended_writes=ENDED_WRITES),
+            "00000000 00000000 00000000 00000002 0000000000000002 0000000000000009 0000000000000009 00000000000003e8",
+            id="ended writes",
+        ),
     ],
 )
 def test_section_has_for_ever_the_bytes_with_which_it_was_first_written(image: TransactionsImage, content: str) -> None:
     assert write_transactions(image) == bytes.fromhex(content)
-    assert read(bytes.fromhex(content)) == image
+    assert read(bytes.fromhex(content), has_ended_writes=bool(image.ended_writes)) == image
 
 
 def test_section_is_refused_when_it_ends_early() -> None:
     content = write_transactions(EVERYTHING)
-    assert read(content) == EVERYTHING
+    assert read(content, has_ended_writes=True) == EVERYTHING
 
     for size_bytes in range(len(content)):
         with pytest.raises((DecodeError, struct.error)):
-            read(content[:size_bytes])
+            read(content[:size_bytes], has_ended_writes=True)
 
 
-def snapshot_of(section: bytes) -> bytes:
+def snapshot_of(section: bytes, *, version: int = 3) -> bytes:
     """A snapshot without writers, with this section and a good checksum."""
-    return sealed(struct.pack(">i4shqq", 0, b"KSPK", 2, -1, -1) + section)
+    return sealed(struct.pack(">i4shqq", 0, b"KSPK", version, -1, -1) + section)
 
 
 @pytest.mark.rule("LOG-22")
@@ -219,6 +247,18 @@ def test_snapshot_is_refused_when_its_section_ends_early() -> None:
     for size_bytes in range(len(content)):
         with pytest.raises(DecodeError):
             decode_producer_snapshot(snapshot_of(content[:size_bytes]), end_offset=END)
+
+
+@pytest.mark.rule("LOG-22")
+@pytest.mark.parametrize(("ended", "version"), [((), 2), (ENDED_WRITES, 3)], ids=["none", "some"])
+def test_snapshot_has_a_new_version_only_with_ended_writes(ended: tuple[EndedWrite, ...], version: int) -> None:
+    image = TransactionsImage(transactions=(TRANSACTION,), ended_writes=ended)
+    table = TableImage(end_offset=END, log_time_ms=-1, first_log_time_ms=-1, histories={})
+
+    content = encode_producer_snapshot(ProducerStateImage(writers=table, transactions=image))
+
+    assert content == snapshot_of(write_transactions(image), version=version)
+    assert decode_producer_snapshot(content, end_offset=END).transactions == image
 
 
 @pytest.mark.rule("LOG-22")
@@ -246,6 +286,11 @@ def commit_bytes(*, count: int = 1, producer_ids: tuple[int, ...] = (7,), offset
     """A commit, and a transaction of producer id 7."""
     missing = struct.pack(f">{len(producer_ids)}q", *producer_ids)
     return transaction_bytes()[:-4] + struct.pack(">iqqi", 1, offset, first, count) + missing
+
+
+def ended_bytes(*ranges: tuple[int, int]) -> bytes:
+    """Ended writes, and nothing else."""
+    return COUNTS + struct.pack(">i", len(ranges)) + b"".join(struct.pack(">qq", *each) for each in ranges)
 
 
 def written_bytes(*, base_offset: int = 5, end_offset: int = 8, records: int = 3) -> bytes:
@@ -311,7 +356,32 @@ def test_section_is_refused_with_the_reason_when_a_number_is_impossible(content:
     with pytest.raises(DecodeError, match=reason):
         read(content)
     with pytest.raises(DecodeError, match=reason.split(" in ")[0]):
-        decode_producer_snapshot(snapshot_of(content), end_offset=END)
+        decode_producer_snapshot(snapshot_of(content, version=2), end_offset=END)
+
+
+def test_ended_writes_are_read_when_they_are_in_order() -> None:
+    content = ended_bytes((0, 9), (9, 12), (20, END))
+
+    assert write_transactions(read(content, has_ended_writes=True)) == content
+
+
+@pytest.mark.rule("LOG-22")
+@pytest.mark.parametrize(
+    ("ranges", "reason"),
+    [
+        pytest.param(((-1, 5),), "an ended write from -1 to 5", id="negative first offset"),
+        pytest.param(((5, 5),), "an ended write from 5 to 5", id="empty"),
+        pytest.param(((5, 4),), "an ended write from 5 to 4", id="end before its begin"),
+        pytest.param(((5, END + 1),), f"an ended write from 5 to {END + 1}", id="behind the end of the log"),
+        pytest.param(((5, 9), (8, 12)), "an ended write from 8 to 12", id="two that overlap"),
+        pytest.param(((5, 9), (1, 3)), "an ended write from 1 to 3", id="out of order"),
+    ],
+)
+def test_snapshot_is_refused_with_the_reason_when_an_ended_write_is_impossible(
+    ranges: tuple[tuple[int, int], ...], reason: str
+) -> None:
+    with pytest.raises(DecodeError, match=reason):
+        decode_producer_snapshot(snapshot_of(ended_bytes(*ranges)), end_offset=END)
 
 
 @pytest.mark.rule("LOG-22")
@@ -323,12 +393,12 @@ def test_section_with_any_bytes_changed_is_refused_or_read_as_another_one(seed: 
         content[random.randrange(len(content))] = random.randrange(256)
 
     try:
-        image, position = read_transactions(bytes(content), 0, END)
+        image, position = read_transactions(bytes(content), 0, END, has_ended_writes=True)
     except (DecodeError, struct.error):
         return
 
     assert position <= len(content)
-    assert read_transactions(write_transactions(image), 0, END)[0] == image
+    assert read(write_transactions(image), has_ended_writes=bool(image.ended_writes)) == image
 
 
 # With the table
@@ -348,7 +418,8 @@ def states() -> Iterator[ProducerState]:
         commit(PART, 10),
         abort(PRODUCER, 11, epoch=2),
         commit(OTHER_PART, 12),
-        commit(8, 13),
+        data(8, 13, sequence=3),
+        abort(8, 14),
     ):
         state.appended(header)
         yield state
@@ -356,7 +427,7 @@ def states() -> Iterator[ProducerState]:
 
 @pytest.mark.rule("LOG-22")
 def test_state_of_a_log_is_the_same_after_a_snapshot_of_any_end() -> None:
-    for end, state in zip((1, 2, 5, 7, 8, 9, 10, 11, 12, 13, 14), states(), strict=True):
+    for end, state in zip((1, 2, 5, 7, 8, 9, 10, 11, 12, 13, 14, 15), states(), strict=True):
         image = state.image(Offset(end))
 
         content = encode_producer_snapshot(image)

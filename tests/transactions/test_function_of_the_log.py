@@ -42,9 +42,18 @@ batches = st.one_of(
 
 def last_stable_offset(log: list[BatchHeader], high_watermark: int) -> int:
     """The last stable offset, from the committed part of the log alone."""
+    stable, ended_writes = kafkas_stable_offset(log, high_watermark)
+    while within := [first for first, end in ended_writes if first < stable < end]:
+        stable = min(within)
+    return stable
+
+
+def kafkas_stable_offset(log: list[BatchHeader], high_watermark: int) -> tuple[int, list[tuple[int, int]]]:
+    """Kafka's last stable offset, and the first offset and the end of each ended write."""
     held: dict[int, int] = {}
     groups: dict[int, set[int]] = {}
     firsts_of_group: list[tuple[set[int], int]] = []
+    ended_writes: list[tuple[int, int]] = []
     for header in log:
         if header.end_offset > high_watermark:
             break
@@ -57,11 +66,16 @@ def last_stable_offset(log: list[BatchHeader], high_watermark: int) -> int:
                 groups.update(dict.fromkeys(members, members))
         elif header.control_types and header.control_types[0] in (ControlType.COMMIT, ControlType.ABORT):
             held.pop(producer_id, None)
-            groups.pop(producer_id, set()).discard(producer_id)
+            if producer_id in groups:
+                members = groups.pop(producer_id)
+                members.discard(producer_id)
+                if not members:
+                    first = next(first for group, first in firsts_of_group if group is members)
+                    ended_writes.append((first, header.end_offset))
         elif header.is_transactional:
             held.setdefault(producer_id, header.base_offset)
     firsts = [*held.values(), *(first for members, first in firsts_of_group if members)]
-    return min(firsts, default=high_watermark)
+    return min(firsts, default=high_watermark), ended_writes
 
 
 class TableAgainstLog(RuleBasedStateMachine):
@@ -72,6 +86,7 @@ class TableAgainstLog(RuleBasedStateMachine):
         self.table = TransactionTable(max_transactional_ids=MAX_IDS)
         self.log: list[BatchHeader] = []
         self.committed = 0
+        self.stable = 0
 
     @rule(new=st.lists(batches, min_size=1, max_size=5))
     def append(self, new: list[BatchHeader]) -> None:
@@ -130,6 +145,12 @@ class TableAgainstLog(RuleBasedStateMachine):
         for count in range(self.committed, len(self.log) + 1):
             end = self._end(count)
             assert self.table.last_stable_offset(end) == last_stable_offset(self.log, end)
+
+    @invariant()
+    def last_stable_offset_never_falls(self) -> None:
+        stable = self.table.last_stable_offset(self._end(self.committed))
+        assert stable >= self.stable
+        self.stable = stable
 
 
 TestTableAgainstLog = pytest.mark.rule("TXN-1", "TXN-2")(TableAgainstLog.TestCase)

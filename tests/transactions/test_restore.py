@@ -55,6 +55,7 @@ def restored(table: TransactionTable) -> TransactionTable:
         pytest.param(BEFORE[:5], id="open parts"),
         pytest.param(BEFORE, id="a commit without its markers"),
         pytest.param((*BEFORE, commit(PART, 8)), id="a commit without its last marker"),
+        pytest.param((*BEFORE, commit(PART, 8), commit(OTHER_PART, 9)), id="an ended write, and open transactions"),
     ],
 )
 def test_restored_table_is_what_it_was(log: Sequence[BatchHeader]) -> None:
@@ -70,7 +71,7 @@ def test_restored_table_is_what_it_was(log: Sequence[BatchHeader]) -> None:
     assert again.unmarked == table.unmarked
     for producer_id in (1, 5, 8, PRODUCER):
         assert again.producer_with(producer_id) == table.producer_with(producer_id)
-    for high_watermark in range(12):
+    for high_watermark in range(len(log) + 1, 12):
         at = Offset(high_watermark)
         assert again.last_stable_offset(at) == table.last_stable_offset(at), f"at {high_watermark}"
 
@@ -90,6 +91,21 @@ def test_restored_table_ends_a_multipart_write_with_its_last_marker() -> None:
     assert table.unmarked_count == 0
     assert not table.has_parts
     assert table.producers["orders"].producer_epoch == 3
+
+
+@pytest.mark.rule("LOG-22", "TXN-2")
+def test_restored_table_knows_the_ended_write_within_which_a_transaction_is_open() -> None:
+    log = (data(PART, 1), data(8, 2), write_commit(part(PART), at=3), commit(PART, 4))
+
+    table = restored(table_of(log))
+    at_once = table.last_stable_offset(Offset(5))
+    table.committed(Offset(5))
+    once_committed = table.last_stable_offset(Offset(5))
+    table.appended(commit(8, 5))
+    table.committed(Offset(6))
+
+    assert (at_once, once_committed, table.last_stable_offset(Offset(6))) == (1, 1, 6)
+    assert not table.has_ended_writes
 
 
 @pytest.mark.rule("LOG-22")

@@ -5,6 +5,7 @@ import pytest
 
 from raft.transactions import AbortedTransaction, CommitImage, TransactionTable
 from raft.types import BatchHeader, ControlType, Offset
+from raft.writers import WriteKey
 from tests.transactions.headers import (
     OTHER_PART,
     OTHER_WRITE,
@@ -230,3 +231,143 @@ def test_snapshot_that_replaces_the_log_leaves_an_empty_table() -> None:
 
     assert table.image() == TransactionTable().image()
     assert stable(table, 9) == 9
+
+
+ANOTHER_WRITE = WriteKey("another query", 1).write_id
+ANOTHER_PART = ANOTHER_WRITE.part_producer_id(1)
+HALF_HIDDEN = (
+    data(PART, 2, records=2),
+    data(PRODUCER, 4),
+    data(OTHER_PART, 5, records=2),
+    write_commit(part(PART, records=2), part(OTHER_PART, records=2), at=7),
+    commit(PART, 8),
+    commit(OTHER_PART, 9),
+)
+"""A write from 2 to 10, and a transaction that began within it and stays open."""
+
+
+@pytest.mark.rule("TXN-2")
+@pytest.mark.parametrize(
+    ("more", "at", "expected"),
+    [
+        pytest.param([], 10, 2, id="a transaction is open that began within the write"),
+        pytest.param([data(8, 10)], 11, 2, id="and another one that began behind it"),
+        pytest.param([commit(PRODUCER, 10)], 11, 11, id="the transaction has ended"),
+        pytest.param([commit(PRODUCER, 10)], 10, 2, id="its marker is not committed"),
+        pytest.param([data(8, 10), abort(PRODUCER, 11)], 12, 10, id="what is open began behind the write"),
+        pytest.param([], 9, 2, id="the last marker of the write is not committed"),
+    ],
+)
+def test_last_stable_offset_is_never_within_a_multipart_write(more: list[BatchHeader], at: int, expected: int) -> None:
+    table = table_of(*HALF_HIDDEN, *more)
+
+    assert stable(table, at) == expected
+    table.committed(Offset(at))
+    assert stable(table, at) == expected
+
+
+ANOTHER_ENDS = (
+    data(PRODUCER, 11),
+    write_commit(part(ANOTHER_PART), at=12, key=WriteKey("another query", 1)),
+    commit(ANOTHER_PART, 13),
+)
+
+
+@pytest.mark.rule("TXN-2")
+@pytest.mark.parametrize(
+    ("begin", "expected"),
+    [
+        pytest.param(
+            (data(PART, 1), data(ANOTHER_PART, 2), write_commit(part(PART), at=3), commit(PART, 4)), 1, id="overlapping"
+        ),
+        pytest.param(
+            (data(PART, 1), write_commit(part(PART), at=2), data(ANOTHER_PART, 3), commit(PART, 4)),
+            1,
+            id="begun before the last marker",
+        ),
+        pytest.param(
+            (data(PART, 1), write_commit(part(PART), at=2), commit(PART, 3), data(ANOTHER_PART, 4)), 4, id="touching"
+        ),
+        pytest.param(
+            (data(ANOTHER_PART, 1), data(PART, 2), write_commit(part(PART), at=3), commit(PART, 4)), 1, id="enclosing"
+        ),
+    ],
+)
+def test_last_stable_offset_is_moved_from_write_to_write_until_it_is_in_none(
+    begin: tuple[BatchHeader, ...], expected: int
+) -> None:
+    table = table_of(*begin, *ANOTHER_ENDS)
+
+    assert stable(table, 14) == expected
+    table.committed(Offset(14))
+    assert stable(table, 14) == expected
+
+
+@pytest.mark.rule("TXN-2")
+def test_write_within_a_transaction_that_began_before_it_is_not_held_back_further() -> None:
+    table = table_of(data(PRODUCER, 1), data(PART, 2), write_commit(part(PART), at=3), commit(PART, 4))
+
+    assert stable(table, 5) == 1
+
+
+@pytest.mark.rule("TXN-1")
+def test_kafkas_transaction_is_visible_in_parts_while_a_later_one_is_open() -> None:
+    table = table_of(data(PRODUCER, 2), data(8, 3), data(PRODUCER, 4, sequence=1), commit(PRODUCER, 5))
+
+    assert stable(table, 6) == 3
+
+
+def test_ended_write_is_forgotten_once_the_last_stable_offset_has_passed_it() -> None:
+    table = table_of(*HALF_HIDDEN)
+
+    table.committed(Offset(9))
+    before_its_end = table.has_ended_writes
+    table.committed(Offset(10))
+    while_held_back = table.has_ended_writes
+    table.appended(abort(PRODUCER, 10))
+    table.committed(Offset(11))
+
+    assert (before_its_end, while_held_back, table.has_ended_writes) == (False, True, False)
+
+
+def test_overlapping_writes_take_up_the_memory_of_one() -> None:
+    table, at = table_of(data(PRODUCER, 0)), 1
+    for version in range(100):
+        key = WriteKey("query", version)
+        producer_id = key.write_id.part_producer_id(1)
+        for header in (data(producer_id, at), write_commit(part(producer_id), at=at + 1, key=key)):
+            table.appended(header)
+        if version:
+            before = WriteKey("query", version - 1).write_id.part_producer_id(1)
+            table.appended(commit(before, at + 2))
+        at += 3
+    table.committed(Offset(at))
+
+    assert len(table.image().ended_writes) == 1
+
+
+def test_start_remembers_no_writes_that_were_stable_before() -> None:
+    table = TransactionTable()
+    table.committed(Offset(1000))
+    for at in range(0, 300, 3):
+        for header in (data(PART, at), write_commit(part(PART), at=at + 1), commit(PART, at + 2)):
+            table.appended(header)
+
+    assert table.ends_committed_at == 0
+    assert not table.has_ended_writes
+
+
+@pytest.mark.rule("TXN-2")
+def test_truncated_end_of_a_write_hides_it_until_it_is_appended_again() -> None:
+    table = table_of(*HALF_HIDDEN, abort(PRODUCER, 10))
+    table.committed(Offset(9))
+
+    table.truncated(Offset(9))
+    truncated = stable(table, 9)
+    table.appended(abort(PRODUCER, 9))
+    table.appended(data(8, 10))
+    table.appended(commit(OTHER_PART, 11))
+    table.committed(Offset(12))
+
+    assert truncated == 2
+    assert stable(table, 12) == 2

@@ -9,6 +9,7 @@ import pytest
 
 from datasource.batch_reader import KraftBatchReader
 from datasource.options import ReadOptions
+from datasource.source import KraftDataSource
 from raft.config.security import login_module
 from tests.troubleshooting.messages import SERVERS, message_of
 
@@ -28,8 +29,15 @@ def missing_variable(_patch: pytest.MonkeyPatch, _folder: Path) -> str:
     return _refused(**_SASL, **{"kraft.sasl.jaas.config": _JAAS})
 
 
+def reference_not_allowed(patch: pytest.MonkeyPatch, _folder: Path) -> str:
+    patch.delenv("KRAFT_CONFIG_PROVIDERS", raising=False)
+    source = KraftDataSource({**SERVERS, **_SASL, "kraft.sasl.jaas.config": _JAAS})
+    return message_of(source.schema)
+
+
 MISSING: dict[str, Callable[[pytest.MonkeyPatch, Path], str]] = {
     "ssl.truststore.location=...: no such file on host ...": missing_file,
+    "option ...: ${...} is not allowed here: ...": reference_not_allowed,
     "${env:...}: the environment has no variable ...": missing_variable,
 }
 """By the headings of the document."""

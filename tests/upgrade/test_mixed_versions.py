@@ -17,7 +17,7 @@ from raft.writers import WriteKey
 from tests.node.harness.properties import TOPIC, voters_properties
 from tests.processes.node_quorum import NodeQuorum
 from tests.upgrade.release import Release
-from tests.upgrade.versions import feature_levels, restart, serve_of, start, stop, values_of
+from tests.upgrade.versions import feature_levels, feature_levels_of, restart, serve_of, start, stop, values_of
 
 TRANSACTION_S = 30
 
@@ -99,3 +99,24 @@ def test_quorum_goes_back_to_the_old_release_as_long_as_nothing_new_was_used(
         restart(quorum, node_id, tmp_path)
     assert write_once(quorum, "query", 2, b"once more") == second
     assert len(values_of(quorum)) == 4
+
+
+@pytest.mark.rule("READ-2")
+def test_voter_of_the_old_release_confirms_an_upgraded_leader_for_linearizable_reads(
+    quorum: NodeQuorum, tmp_path: Path, release: Release
+) -> None:
+    append(quorum, b"before")
+    old, *upgraded = quorum.nodes
+    for node_id in upgraded:
+        restart(quorum, node_id, tmp_path)
+    if quorum.leader_id() == old:
+        restart(quorum, old, tmp_path, release)
+    leader_id = quorum.leader_id()
+    (other,) = set(upgraded) - {leader_id}
+
+    stop(quorum, other)
+    append(quorum, b"after")
+
+    assert feature_levels_of(quorum, leader_id, old) == [2, 1]
+    assert quorum.leader_id() == leader_id
+    assert values_of(quorum) == [b"before", b"after"]

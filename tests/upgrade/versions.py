@@ -61,8 +61,13 @@ def start(
 
 def feature_levels(quorum: NodeQuorum) -> list[int]:
     """Return the level of this project's feature at each node, by which a node of the release is recognized."""
+    return feature_levels_of(quorum, *quorum.nodes)
+
+
+def feature_levels_of(quorum: NodeQuorum, *node_ids: int) -> list[int]:
+    """Return the level of this project's feature at these nodes."""
     levels = []
-    for node in quorum.nodes.values():
+    for node in (quorum.nodes[node_id] for node_id in node_ids):
         with Client(ClientSettings(bootstrap_servers=(node.client_endpoint,))) as client:
             levels.append(client.call(descriptions.features, node.client_endpoint)[FEATURE_NAME])
     return levels

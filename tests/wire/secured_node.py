@@ -38,7 +38,7 @@ class SecuredNode:
     def __init__(self, context: TlsContexts, max_reauth_ms: int = 60_000) -> None:
         made = ScramCredential.of_password(PASSWORD, "SCRAM-SHA-512", salt=bytes(16), iterations=4096)
         credentials = Credentials().with_user("alice", "SCRAM-SHA-512", made)
-        verifiers = Verifiers(("SCRAM-SHA-512",), passwords={}, credentials=lambda: credentials, pepper=b"pepper")
+        verifiers = Verifiers(("SCRAM-SHA-512",), passwords=dict, credentials=lambda: credentials, pepper=b"pepper")
         self.session = SaslSession(verifiers, max_reauth_ms=max_reauth_ms)
         self.requests: list[str] = []
         self._channel = TlsChannel(context.present)

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 import raft
+from raft.codec import Message
 from raft.errors import DecodeError, LocalProtocolError
 from raft.wire import connection as module
-from raft.wire.apis import API_VERSIONS, METADATA
+from raft.wire.apis import API_VERSIONS, FETCH, FETCH_SNAPSHOT, METADATA, Api
 from raft.wire.connection import Connection, ConnectionState, InvalidDataReceived, ResponseReceived, VersionsNegotiated
 from raft.wire.frames import MAX_RESPONSE_BYTES, encode_response
 from raft.wire.headers import RequestHeader
-from raft.wire.messages.api_versions import ApiVersionsRequest
+from raft.wire.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from raft.wire.messages.describe_cluster import DescribeClusterRequest
-from raft.wire.messages.metadata import MetadataRequest
+from raft.wire.messages.fetch import FetchRequest
+from raft.wire.messages.fetch_snapshot import FetchSnapshotRequest
+from raft.wire.messages.metadata import MetadataRequest, MetadataResponse
 from tests.wire.connections import (
     CLUSTER_REQUEST,
     MAX_FRAME_BYTES,
@@ -191,12 +195,60 @@ def test_correlation_ids_begin_again_after_the_last_one_of_an_int32(monkeypatch:
     assert connection.receive_data(data) == [got(tag, metadata(name)) for tag, name in zip("abc", "xyz", strict=True)]
 
 
-def test_connection_waits_for_a_response_of_any_size() -> None:
+FETCH_REQUEST = FetchRequest(max_wait_ms=0, min_bytes=1, topics=())
+SNAPSHOT_REQUEST = FetchSnapshotRequest(topics=())
+
+
+def asking(request: Message, api: Api[Any, Any]) -> Connection[str]:
+    """A connection to a node that is known, with one request in flight."""
     connection = negotiating(max_frame_bytes=MAX_RESPONSE_BYTES)
+    highest = api.versions.highest
+    keys = (ApiVersion(api_key=api.key, min_version=highest, max_version=highest),)
+    connection.receive_data(versions(ApiVersionsResponse(error_code=0, api_keys=keys)))
+    connection.send_request(request, tag="a")
+    return connection
+
+
+@pytest.mark.parametrize(("request_", "api"), [(FETCH_REQUEST, FETCH), (SNAPSHOT_REQUEST, FETCH_SNAPSHOT)])
+def test_connection_waits_for_a_response_with_records_of_any_size(request_: Message, api: Api[Any, Any]) -> None:
+    connection = asking(request_, api)
 
     assert MAX_RESPONSE_BYTES == (1 << 31) - 1, "all that a size can say"
     assert connection.receive_data(MAX_RESPONSE_BYTES.to_bytes(4, "big") + b"the beginning") == []
-    assert connection.state is ConnectionState.NEGOTIATING
+    assert connection.state is ConnectionState.READY
+
+
+@pytest.mark.parametrize(
+    ("connection", "most_bytes"),
+    [
+        pytest.param(lambda: negotiating(max_frame_bytes=MAX_RESPONSE_BYTES), 1 << 20, id="unknown node"),
+        pytest.param(lambda: asking(METADATA_REQUEST, METADATA), 100 << 20, id="without records"),
+    ],
+)
+@pytest.mark.rule("AUTH-14")
+def test_connection_is_closed_when_too_large_a_response_is_announced(
+    connection: Callable[[], Connection[str]], most_bytes: int
+) -> None:
+    """The received part would stay in memory, up to 2 GiB."""
+    assert connection().receive_data(most_bytes.to_bytes(4, "big") + b"the beginning") == []
+
+    (event,) = connection().receive_data((most_bytes + 1).to_bytes(4, "big"))
+
+    assert isinstance(event, InvalidDataReceived)
+    assert str(event.error) == f"received a frame of {most_bytes + 1} bytes, expected 0 to {most_bytes}"
+
+
+@pytest.mark.rule("AUTH-14")
+def test_limit_of_a_response_is_that_of_its_own_request() -> None:
+    """A response that may be large is in flight behind one that may not."""
+    connection = asking(METADATA_REQUEST, METADATA)
+    connection.send_request(METADATA_REQUEST, tag="b")
+    small = encode_response(MetadataResponse(brokers=(), topics=()), METADATA.versions.highest, correlation_id=1)
+
+    got_first, refused = connection.receive_data(small + ((100 << 20) + 1).to_bytes(4, "big"))
+
+    assert isinstance(got_first, ResponseReceived)
+    assert isinstance(refused, InvalidDataReceived)
 
 
 def test_invalid_data_is_an_error_of_the_node() -> None:

@@ -20,6 +20,7 @@ KNOWN_TO_KIO = {
     "batch_plan": st.just(BatchPlan()),
     "is_linearizable": st.just(False),
     "compacted_end": st.just(-1),
+    "is_damaged": st.just(False),
     "log_append_time_ms": st.integers(0, 253_402_300_799).map(lambda seconds: seconds * 1000),
     "session_lifetime_ms": st.integers(0, 1 << 50),
     "transaction_start_time_ms": st.integers(0, 253_402_300_799).map(lambda seconds: seconds * 1000),

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from raft.errors import DecodeError, ErrorCode, LocalProtocolError
 from raft.wire.connection import (
+    Connection,
     ConnectionState,
     InvalidDataReceived,
     VersionsNegotiated,
 )
 from raft.wire.features import FEATURE_NAME
 from raft.wire.messages.api_versions import ApiVersionsResponse, SupportedFeature
-from raft.wire.protection import NO_PROTECTION
+from raft.wire.protection import NO_PROTECTION, Protection
 from tests.wire.connections import METADATA_REQUEST, about, got, metadata, versions
+from tests.wire.protections import FakeAuthenticator, FakeChannel
 from tests.wire.sasl_connections import (
     VERSIONS,
     authenticating,
@@ -159,3 +163,35 @@ def test_invalid_data_is_no_failure_of_authentication(data: bytes) -> None:
 
     assert isinstance(last, InvalidDataReceived)
     assert isinstance(last.error, DecodeError)
+
+
+class BrokenChannel(FakeChannel):
+    """TLS whose handshake fails by an error that no one expects."""
+
+    def receive(self, data: bytes) -> bytes:
+        raise RecursionError("planted")
+
+
+class BrokenAuthenticator(FakeAuthenticator):
+    """A proof that fails by an error that no one expects."""
+
+    def respond(self, challenge: bytes) -> bytes | None:
+        raise RecursionError("planted")
+
+
+@pytest.mark.parametrize(
+    "connection",
+    [
+        pytest.param(lambda: begun(Protection(channel=BrokenChannel())), id="TLS"),
+        pytest.param(lambda: authenticating(Protection(authenticator=BrokenAuthenticator)), id="SASL"),
+    ],
+)
+@pytest.mark.rule("AUTH-2", "AUTH-8")
+def test_connection_to_a_node_that_cannot_be_checked_is_not_used(connection: Callable[[], Connection[str]]) -> None:
+    unchecked = connection()
+
+    assert failure(unchecked.receive_data(chosen())) == "cannot find out who the node is: RecursionError('planted')"
+
+    assert unchecked.state is ConnectionState.FAILED
+    with pytest.raises(LocalProtocolError):
+        unchecked.send_request(METADATA_REQUEST, tag="never")

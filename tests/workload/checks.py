@@ -3,8 +3,7 @@
 Each check yields a sentence for each violation, and none when its invariant holds. The final log is given as its data
 records in the order of their offsets.
 
-Linearizable means here: each value is appended at one moment between its first request and its first acknowledgement.
-So if one append was acknowledged before the request of another one was sent, its offset is lower.
+Whether the history is linearizable is judged by `linearizable`.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from tests.workload.history import Append, LoggedValue, Read
 from tests.workload.visible_log import LoggedTransaction
 
 _MILLISECOND_NS = 1_000_000
-_NEVER_ENDED = 1 << 63
+_NEVER_ENDED = Offset(1 << 63)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +54,7 @@ def writes_of(appends: Iterable[Append]) -> list[Write]:
 
 def lost(writes: Iterable[Write], log: Sequence[LoggedValue]) -> Iterator[str]:
     """Every acknowledged value is in the log."""
-    places = _places(log)
+    places = places_of(log)
     for write in writes:
         if write.acknowledged_ns is not None and write.value not in places:
             yield f"{write.value!r} was acknowledged and is not in the log"
@@ -84,29 +83,6 @@ def misplaced(appends: Iterable[Append], log: Sequence[LoggedValue]) -> Iterator
         if append.offset is not None and logged.get(append.offset) != append.value:
             found = logged.get(append.offset)
             yield f"{append.client}: {append.value!r} was acknowledged at {append.offset}; the log has {found!r} there"
-
-
-def against_real_time(writes: Sequence[Write], log: Sequence[LoggedValue]) -> Iterator[str]:
-    """A value has a higher offset than all values that were acknowledged before its request was sent."""
-    places = _places(log)
-    placed = [write for write in writes if write.value in places]
-    answered = sorted(
-        (write.acknowledged_ns, places[write.value], write.value)
-        for write in placed
-        if write.acknowledged_ns is not None
-    )
-    earlier = 0
-    highest: tuple[Offset, bytes] | None = None
-    for write in sorted(placed, key=lambda write: write.invoked_ns):
-        while earlier < len(answered) and answered[earlier][0] < write.invoked_ns:
-            highest = max(highest or answered[earlier][1:], answered[earlier][1:])
-            earlier += 1
-        offset = places[write.value]
-        if highest is not None and offset < highest[0]:
-            yield (
-                f"{write.value!r} is at {offset}, but {highest[1]!r} at {highest[0]} was acknowledged before its "
-                "request was sent"
-            )
 
 
 def out_of_order(appends: Iterable[Append]) -> Iterator[str]:
@@ -156,7 +132,8 @@ def staleness_ms(
     """Yield each read that missed an acknowledged record, and for how long it was known that it had to see it.
 
     A record behind an open transaction cannot be seen. So a last stable offset at which a transaction begins is old
-    only once anything is acknowledged that is not before the end marker of this transaction.
+    only once anything is acknowledged that is not before the end marker of this transaction. If it is a multipart
+    write, those count too that began within it (TXN-2).
 
     Args:
         reads: the reads; those without a high watermark do not count.
@@ -165,7 +142,7 @@ def staleness_ms(
         transactions: those of the log.
         ended: offset of the marker, and time of its acknowledgement, of transactions whose end was acknowledged.
     """
-    places = _places(log)
+    places = places_of(log)
     acknowledged = sorted(
         (
             *ended,
@@ -181,15 +158,32 @@ def staleness_ms(
     first_ns = [acknowledged_ns for _, acknowledged_ns in acknowledged]
     for at in range(len(first_ns) - 2, -1, -1):
         first_ns[at] = min(first_ns[at], first_ns[at + 1])
-    end_offsets = {transaction.first_offset: transaction.end_offset for transaction in transactions}
+    held_until = _held_until(transactions)
     for read in reads:
         shown = read.high_watermark
         if shown is None:
             continue
-        missed = Offset((end_offsets[shown] or _NEVER_ENDED) - 1) if shown in end_offsets else shown
+        missed = Offset(held_until[shown] - 1) if shown in held_until else shown
         at = bisect_left(offsets, missed)
         if at < len(offsets) and first_ns[at] < read.invoked_ns:
             yield (read.invoked_ns - first_ns[at]) / _MILLISECOND_NS, read
+
+
+def _held_until(transactions: Iterable[LoggedTransaction]) -> dict[Offset, Offset]:
+    """Return where the last marker is that a last stable offset waits for, by the first offset of each transaction."""
+    in_order = sorted(transactions, key=lambda transaction: transaction.first_offset)
+    held_until: dict[Offset, Offset] = {}
+    for at, transaction in enumerate(in_order):
+        held = reached = transaction.end_offset or _NEVER_ENDED
+        if transaction.is_part:
+            for later in in_order[at + 1 :]:
+                if later.first_offset >= reached:
+                    break
+                end_offset = later.end_offset or _NEVER_ENDED
+                held = max(held, end_offset)
+                reached = max(reached, end_offset) if later.is_part else reached
+        held_until[transaction.first_offset] = held
+    return held_until
 
 
 def too_stale(staleness: Iterable[tuple[float, Read]], *, allowed_ms: float) -> Iterator[str]:
@@ -211,7 +205,7 @@ def too_stale(staleness: Iterable[tuple[float, Read]], *, allowed_ms: float) -> 
             )
 
 
-def _places(log: Sequence[LoggedValue]) -> dict[bytes, Offset]:
+def places_of(log: Sequence[LoggedValue]) -> dict[bytes, Offset]:
     """Return the offset of each value; the first one of a value that is there twice."""
     return {value: offset for offset, value in reversed(log)}
 

@@ -11,7 +11,7 @@ import pytest
 from raft.types import Offset
 from tests.workload import checks
 from tests.workload.history import Append, History, LoggedValue, Read, Transaction
-from tests.workload.transaction_checks import attempts_of, disordered, ended, seen_too_early, torn
+from tests.workload.transaction_checks import attempts_of, disordered, ended, half_seen, seen_too_early, torn
 from tests.workload.verdict import judge
 from tests.workload.visible_log import LoggedTransaction
 
@@ -48,6 +48,13 @@ def logged(values: str, *, first: int = 1, end: int | None = 5, committed: bool 
     """A transaction with one value at each offset from `first` on."""
     end_offset = None if end is None else Offset(end)
     return LoggedTransaction(7, log(values, first=first), is_committed=committed, end_offset=end_offset)
+
+
+def part_of_write(values: str, *, first: int, end: int | None) -> LoggedTransaction:
+    """A part that a WRITE_COMMIT names; its write ends with the marker before `end`."""
+    part = logged(values, first=first, end=end)
+    part.is_part = True
+    return part
 
 
 def look(shown: int, *, asked: int, latest: bool = True) -> Read:
@@ -196,7 +203,60 @@ def test_end_that_a_leader_confirmed_misses_nothing_that_was_acknowledged(shown:
 
     verdict = judge(history, values, transactions=[logged("A")], stale_allowed_ms=1)
 
-    assert [("was told that the log ends at" in sentence) for sentence in verdict.sentences] == [True] * int(is_old)
+    assert any("was told that the log ends at" in sentence for sentence in verdict.sentences) is is_old
+    assert verdict.is_fine is not is_old
+
+
+WRITE = (
+    part_of_write("A", first=1, end=6),
+    part_of_write("C", first=3, end=6),
+    logged("B", first=2, end=9, committed=False),
+    part_of_write("D", first=10, end=12),
+    part_of_write("E", first=11, end=None),
+)
+"""A write from 1 to 6, within which a transaction of another producer begins and ends at 9, and two other writes."""
+
+
+@pytest.mark.parametrize(
+    ("shown", "is_half"),
+    [(1, False), (2, True), (3, True), (5, True), (6, False), (10, False), (11, True), (12, False), (13, False)],
+)
+def test_reader_that_is_told_an_end_within_a_multipart_write_is_named(shown: int, is_half: bool) -> None:
+    found = list(half_seen(WRITE, [look(shown, asked=5)]))
+
+    assert len(found) == is_half
+    assert all(f"at 5 saw the log up to {shown}, within the multipart write from" in sentence for sentence in found)
+
+
+@pytest.mark.parametrize(
+    ("shown", "acknowledged_at", "is_old"),
+    [
+        pytest.param(1, 7, False, id="a transaction within the write is open"),
+        pytest.param(1, 8, True, id="that transaction has ended"),
+        pytest.param(2, 8, True, id="the transaction itself"),
+        pytest.param(10, 99, False, id="a write within the write is open"),
+    ],
+)
+def test_end_at_the_begin_of_a_write_is_old_once_what_began_within_it_has_ended(
+    shown: int, acknowledged_at: int, is_old: bool
+) -> None:
+    writes = checks.writes_of([append("Z", 1, 2, at=acknowledged_at)])
+    values = [(Offset(acknowledged_at), b"Z")]
+
+    found = list(checks.staleness_ms([look(shown, asked=5)], writes, values, transactions=WRITE))
+
+    assert bool(found) == is_old
+
+
+def test_end_at_the_begin_of_overlapping_writes_is_old_once_the_last_of_them_has_ended() -> None:
+    chain = [part_of_write("A", first=1, end=6), part_of_write("B", first=4, end=9), logged("C", first=8, end=20)]
+    values = [(Offset(at), str(at).encode()) for at in (18, 19)]
+
+    def is_old(acknowledged_at: int) -> bool:
+        writes = checks.writes_of([append(str(acknowledged_at), 1, 2, at=acknowledged_at)])
+        return bool(list(checks.staleness_ms([look(1, asked=5)], writes, values, transactions=chain)))
+
+    assert [is_old(18), is_old(19)] == [False, True]
 
 
 def test_stale_leader_is_allowed_for_other_reads_only() -> None:

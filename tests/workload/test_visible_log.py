@@ -77,6 +77,7 @@ def test_records_without_a_transaction_or_of_a_committed_one_are_visible_in_orde
         (1, True, 7),
         (7, False, None),
     ]
+    assert not any(each.is_part for each in visible.transactions)
     assert not visible.complaints
 
 
@@ -87,7 +88,7 @@ def test_parts_of_a_write_end_together_with_the_last_marker() -> None:
     visible = VisibleLog.of(log_of(*parts, write_commit((PART, 1), (OTHER_PART, 2)), *ends))
 
     assert visible.records == [(0, b"A"), (1, b"B"), (2, b"C")]
-    assert [each.end_offset for each in visible.transactions] == [6, 6]
+    assert [(each.end_offset, each.is_part) for each in visible.transactions] == [(6, True), (6, True)]
     assert not visible.complaints
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
@@ -63,6 +63,20 @@ def seen_too_early(attempts: Attempts, logged: Iterable[LoggedTransaction], read
                 f"a transaction of {tried[0].client} begins at {min(begun)}, and a reader had reached "
                 f"{reached[before - 1]} before its end was requested"
             )
+
+
+def half_seen(logged: Iterable[LoggedTransaction], reads: Iterable[Read]) -> Iterator[str]:
+    """No last stable offset that a reader is told is within a multipart write (TXN-2)."""
+    writes: dict[Offset, Offset] = {}
+    for transaction in logged:
+        if transaction.is_part and transaction.end_offset is not None:
+            end = transaction.end_offset
+            writes[end] = min(transaction.first_offset, writes.get(end, transaction.first_offset))
+    told = {read.high_watermark: read.session for read in reads if read.high_watermark is not None}
+    in_order = sorted(told)
+    for end, first in writes.items():
+        for stable in in_order[bisect_right(in_order, first) : bisect_left(in_order, end)]:
+            yield f"{told[stable]} saw the log up to {stable}, within the multipart write from {first} to {end}"
 
 
 def ended(attempts: Attempts, logged: Sequence[LoggedTransaction]) -> Iterator[tuple[Offset, int]]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tests.workload import checks
 from tests.workload.history import History, LoggedValue
-from tests.workload.transaction_checks import attempts_of, disordered, ended, seen_too_early, torn
+from tests.workload.linearizable import not_linearizable
+from tests.workload.timed_operations import timed_appends, timed_reads
+from tests.workload.transaction_checks import attempts_of, disordered, ended, half_seen, seen_too_early, torn
 from tests.workload.visible_log import LoggedTransaction
 
 _SHOWN = 20
@@ -31,6 +33,10 @@ class Verdict:
     def sentences(self) -> list[str]:
         """Every violation."""
         return [*self.lost, *self.doubled, *self.broken]
+
+    def with_broken(self, sentences: Iterable[str]) -> Verdict:
+        """Return the verdict with further violations."""
+        return replace(self, broken=[*self.broken, *sentences])
 
     @property
     def is_fine(self) -> bool:
@@ -75,7 +81,7 @@ def judge(
             *history.complaints,
             *checks.invented(writes, log),
             *checks.misplaced(history.appends, log),
-            *checks.against_real_time(writes, log),
+            *not_linearizable(timed_appends(writes, log), timed_reads(history.reads, transactions)),
             *checks.out_of_order(history.appends),
             *checks.unfaithful_reads(history.reads, log),
             *checks.reads_that_go_back(history.reads),
@@ -83,5 +89,6 @@ def judge(
             *torn(attempts, log),
             *disordered(attempts, log),
             *seen_too_early(attempts, transactions, history.reads),
+            *half_seen(transactions, history.reads),
         ],
     )

@@ -41,12 +41,14 @@ class LoggedTransaction:
         records: its records.
         is_committed: whether it ended with a COMMIT marker.
         end_offset: one past the marker with which readers go on: its own, or the last one of its write. None without.
+        is_part: whether a WRITE_COMMIT names it.
     """
 
     producer_id: int
     records: list[LoggedValue] = field(default_factory=list)
     is_committed: bool = False
     end_offset: Offset | None = None
+    is_part: bool = False
 
     @property
     def first_offset(self) -> Offset:
@@ -139,6 +141,8 @@ class _Reading:
             self._complaints.append(
                 f"WRITE_COMMIT at {record.offset} names {len(named)} parts, of which {len(whole)} are whole"
             )
+        for producer_id in whole:
+            self._open[producer_id].is_part = True
         write = _Write([self._open[producer_id] for producer_id in whole], set(whole))
         self._writes.update(dict.fromkeys(whole, write))
 

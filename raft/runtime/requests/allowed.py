@@ -57,7 +57,8 @@ def is_allowed(context: Context, caller: Caller, message: Message, version: int,
         return False
     addresses = context.voter_addresses
     if addresses is not None and not all(addresses.has(name, caller.address) for name in names):
-        # No error code is sent: a voter whose address is not resolved yet should retry, and not stop.
+        # No error code is sent: a voter whose address is not resolved yet should retry soon, and a majority of error
+        # codes would stop it (ERROR-6).
         respond.hang_up(
             f"{type(message).__name__} in the name of {_text(names)} came from another node's address",
             DropCause.WRONG_ADDRESS,

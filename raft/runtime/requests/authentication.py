@@ -28,6 +28,10 @@ _NONCES = 1 << 160
 
 def is_authenticated(context: Context, caller: Caller, message: Message, version: int, respond: Respond) -> bool:
     """Return whether to handle a request. If not, this function responds to it, or closes the connection."""
+    if not caller.is_admitted:
+        context.count(caller, Outcome.FAILED)
+        respond.hang_up("its certificate was not accepted", DropCause.FAILED_AUTHENTICATION)
+        return False
     session = caller.sasl
     if session is None:
         if isinstance(message, SaslHandshakeRequest | SaslAuthenticateRequest):
@@ -100,7 +104,8 @@ def _on_token(
         refusal = SaslAuthenticateResponse(
             error_code=ErrorCode.SASL_AUTHENTICATION_FAILED, error_message=str(error), auth_bytes=b""
         )
-        _fail(context, caller, session, str(error), refusal, respond)
+        reason = "; ".join([str(error), *getattr(error, "__notes__", ())])
+        _fail(context, caller, session, reason, refusal, respond)
         return
     if session.state is SaslState.COMPLETE:
         caller.principal = f"User:{session.user}"

@@ -9,6 +9,7 @@ error after which clients retry.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 from raft.errors import ErrorCode
@@ -40,6 +41,8 @@ _STATES = frozenset(
 """The states of Kafka. Here a transaction is open or not, because its marker is its decision."""
 
 _PART_PREFIX = "kraft-part:"
+_PRODUCER_ID = re.compile(r"[0-9]{1,19}")
+"""Python refuses to read a number of thousands of digits."""
 
 _LISTED_BYTES = 200
 """Memory of one entry of a list, as an object and encoded, without its name."""
@@ -138,8 +141,10 @@ def _described(context: Context, name: str) -> DescribedTransaction:
 
 def _part(context: Context, name: str) -> TransactionalProducer | None:
     """Return the producer of an open part, by the name under which it is listed."""
+    if not name.startswith(_PART_PREFIX):
+        return None
     number = name.removeprefix(_PART_PREFIX)
-    if number == name or not (number.isascii() and number.isdecimal()):
+    if not _PRODUCER_ID.fullmatch(number):
         return None
     transaction = context.engine.core.transactions.transactions.get(int(number))
     if transaction is None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from raft.core.effects import ReadRange, SendResponse
 from raft.core.events import RequestReceived
 from raft.core.messages import ClientFetchRequest, FetchResponse
-from raft.errors import DecodeError, ErrorCode
+from raft.errors import CorruptBatchError, ErrorCode
 from raft.runtime.caller import Caller
 from raft.runtime.requests.context import Context
 from raft.runtime.respond import Respond
@@ -166,15 +166,22 @@ class _ClientFetch:
             return
         readable_bytes = self._context.engine.core.readable_bytes(read_committed=self._core_request.read_committed)
 
-        def on_read(found: _Found) -> None:
-            self._on_read(response, found, readable_bytes)
+        # Behind this end there are more records, but damaged ones: they are not waited for.
+        core = self._context.engine.core
+        is_cut = core.damage.holds(read.end_offset, log_start=core.log.start_offset)
+
+        def on_read(found: _Found | CorruptBatchError) -> None:
+            if isinstance(found, CorruptBatchError):
+                self._on_damage(response)
+            else:
+                self._on_read(response, found, readable_bytes)
 
         # Committed records stay in the log, so the read may wait until there is memory for the response. The first
         # batch is returned even if it is larger than the client allows.
         self._permit = self._context.responses.ask(
             self._context.config.message_max_bytes,
             lambda: self._context.disk.read_in_pieces(
-                read, lambda records, log: self._parse(records, log, read), on_read
+                read, lambda records, log: self._parse(records, log, read, is_cut=is_cut), on_read
             ),
         )
 
@@ -188,19 +195,24 @@ class _ClientFetch:
         else:
             self._send_response(response, found)
 
-    def _parse(self, records: bytes, log: Log, read: ReadRange) -> _Found:
+    def _on_damage(self, response: FetchResponse) -> None:
+        """Respond that the records cannot be read here; another node may have them (LOG-30)."""
+        assert self._permit is not None, "a read has a permit"
+        self._context.responses.shrink(self._permit, 0)
+        if self._is_forgotten:
+            self._context.responses.release(self._permit)
+        else:
+            self._send_response(replace(response, error=ErrorCode.STORAGE_ERROR), _Found(b""))
+
+    def _parse(self, records: bytes, log: Log, read: ReadRange, *, is_cut: bool) -> _Found:
         """Find out whether the records are all that there are, and which of them are of aborted transactions."""
         # The log may start later since the records were read. Then this end is higher than theirs, never lower.
         is_compacted = log.compacted is not None and read.start_offset < log.start_offset
         compacted_end = log.start_offset if is_compacted else None
-        try:
-            is_everything = 0 < len(records) < self._min_bytes and (
-                skip_to(records, Offset(read.end_offset - 1)) < len(records)
-            )
-            aborted = aborted_among(log, read.start_offset, records) if self._core_request.read_committed else ()
-        except DecodeError:
-            # The records are damaged on this disk; the client finds that by the checksum.
-            return _Found(records, compacted_end=compacted_end)
+        is_everything = not is_cut and (
+            0 < len(records) < self._min_bytes and skip_to(records, Offset(read.end_offset - 1)) < len(records)
+        )
+        aborted = aborted_among(log, read.start_offset, records) if self._core_request.read_committed else ()
         return _Found(records, is_everything, tuple(aborted), compacted_end)
 
     def _submit_again(self, found: _Found, readable_bytes: int) -> bool:

@@ -66,7 +66,7 @@ def _begin(context: Context, caller: Caller, received: ReceivedRequest, respond:
         case FetchRequest() if fetching_replica(message, version) is None:
             client_fetch(context, caller, message, version, respond)
         case FetchRequest():
-            replica_fetch(context, caller, message, version, respond)
+            replica_fetch(context, message, version, respond)
         case ListOffsetsRequest():
             list_offsets(context, message, version, respond)
         case OffsetForLeaderEpochRequest():

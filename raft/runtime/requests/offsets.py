@@ -9,7 +9,7 @@ from dataclasses import replace
 from raft.core.effects import SendResponse
 from raft.core.events import ReadIndexRequested
 from raft.core.messages import AppendResponse
-from raft.errors import ErrorCode
+from raft.errors import CorruptBatchError, ErrorCode
 from raft.runtime.requests.batch_plan import plan_batch
 from raft.runtime.requests.context import Context
 from raft.runtime.requests.fetch import LONGEST_WAIT_MS
@@ -97,7 +97,12 @@ def _list_offsets(context: Context, request: ListOffsetsRequest, version: int, r
             )
         )
 
-    context.disk.search(find, respond)
+    def on_found(found: ListOffsetsResponse | CorruptBatchError) -> None:
+        if isinstance(found, CorruptBatchError):
+            found = refused_list_offsets(request, ErrorCode.STORAGE_ERROR)
+        respond(found)
+
+    context.disk.search(find, on_found)
 
 
 _Finder = Callable[[Log], ListOffsetsResponsePartition]
@@ -200,7 +205,13 @@ def offset_for_leader_epoch(context: Context, request: OffsetForLeaderEpochReque
         planned = replace(topic, partitions=(replace(partition, batch_plan=plan),))
         return replace(response, topics=(planned,))
 
-    context.disk.search_in_pieces(find, respond)
+    def on_found(found: OffsetForLeaderEpochResponse | CorruptBatchError) -> None:
+        if isinstance(found, CorruptBatchError):
+            damaged = replace(partition, error_code=ErrorCode.STORAGE_ERROR)
+            found = replace(response, topics=(replace(topic, partitions=(damaged,)),))
+        respond(found)
+
+    context.disk.search_in_pieces(find, on_found)
 
 
 def _epoch_end(

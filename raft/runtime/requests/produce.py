@@ -100,6 +100,7 @@ def produce(context: Context, caller: Caller, request: ProduceRequest, version: 
         lambda: _check(context, request, version),
         lambda checked: _begin(context, caller, request, version, responses, checked),
         failed=respond.fail,
+        charge=respond.charge,
         is_quick=not context.is_leader or _is_quick(request),
     )
     respond.when_gone(drop)

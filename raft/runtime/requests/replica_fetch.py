@@ -12,7 +12,7 @@ from dataclasses import replace
 from raft.core.effects import SendResponse
 from raft.core.events import RequestReceived
 from raft.core.messages import AppendResponse, FetchRequest, FetchResponse, Response, UnknownPartitionRequest
-from raft.runtime.caller import Caller
+from raft.errors import CorruptBatchError, ErrorCode
 from raft.runtime.requests.context import Context
 from raft.runtime.requests.fetch import LONGEST_WAIT_MS
 from raft.runtime.respond import Respond
@@ -21,12 +21,11 @@ from raft.wire.mapping.replica_messages import request_from_wire, response_to_wi
 from raft.wire.messages import fetch as wire
 
 
-def replica_fetch(context: Context, caller: Caller, message: wire.FetchRequest, version: int, respond: Respond) -> None:
+def replica_fetch(context: Context, message: wire.FetchRequest, version: int, respond: Respond) -> None:
     """Handle the Fetch of a voter or an observer.
 
     Args:
         context: this node.
-        caller: the replica.
         message: the request.
         version: its version.
         respond: takes the response.
@@ -41,9 +40,8 @@ def replica_fetch(context: Context, caller: Caller, message: wire.FetchRequest, 
             request,
             max_wait_ms=min(request.max_wait_ms, LONGEST_WAIT_MS),
             max_bytes=min(request.max_bytes, max_bytes),
-            read_round=caller.read_round,
         )
-    _ReplicaFetch(context, caller, message, version, respond, request, needs_permit=needs_permit).submit()
+    _ReplicaFetch(context, message, version, respond, request, needs_permit=needs_permit).submit()
 
 
 class _ReplicaFetch:
@@ -52,7 +50,6 @@ class _ReplicaFetch:
     def __init__(
         self,
         context: Context,
-        caller: Caller,
         message: wire.FetchRequest,
         version: int,
         respond: Respond,
@@ -61,7 +58,6 @@ class _ReplicaFetch:
         needs_permit: bool,
     ) -> None:
         self._context = context
-        self._caller = caller
         self._message = message
         self._version = version
         self._respond = respond
@@ -107,7 +103,10 @@ class _ReplicaFetch:
         self._is_reading = True
         self._context.disk.read(read, lambda records: self._on_read(response, records))
 
-    def _on_read(self, response: Response, records: bytes) -> None:
+    def _on_read(self, response: Response, records: bytes | CorruptBatchError) -> None:
+        if isinstance(records, CorruptBatchError):
+            assert isinstance(response, FetchResponse), "only a Fetch of our partition reads records"
+            response, records = replace(response, error=ErrorCode.STORAGE_ERROR), b""
         if not self._is_forgotten:
             self._send_response(response, records)
         elif self._permit is not None:
@@ -116,8 +115,6 @@ class _ReplicaFetch:
     def _send_response(self, response: Response, records: bytes) -> None:
         if self._permit is not None:
             self._context.responses.shrink(self._permit, len(records))
-        if isinstance(response, FetchResponse):
-            self._caller.read_round = response.read_round
         self._respond(
             response_to_wire(self._message, response, records, self._context.ours, self._version), self._permit
         )

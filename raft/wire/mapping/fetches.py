@@ -62,6 +62,7 @@ def replica_fetch_from_wire(
         max_bytes=message.max_bytes,
         high_watermark=offset_or_none(partition.high_watermark),
         wants_high_watermark=partition.high_watermark != _NO_HIGH_WATERMARK_SENT,
+        is_damaged=partition.is_damaged,
     )
 
 
@@ -105,6 +106,7 @@ def fetch_request_to_wire(request: core.FetchRequest, ours: TopicPartition, vers
         partition_max_bytes=0,
         replica_directory_id=directory_uuid(request.replica),
         high_watermark=or_minus_one(request.high_watermark),
+        is_damaged=request.is_damaged,
     )
     topic = fetch.FetchRequestTopic(topic=ours.topic_name, topic_id=ours.topic_id, partitions=(partition,))
     has_state = version >= _FIRST_WITH_REPLICA_STATE
@@ -117,6 +119,21 @@ def fetch_request_to_wire(request: core.FetchRequest, ours: TopicPartition, vers
         min_bytes=0,
         max_bytes=request.max_bytes,
         topics=(topic,),
+    )
+
+
+def repair_request_to_wire(request: core.RepairFetchRequest, ours: TopicPartition) -> fetch.FetchRequest:
+    """Write a request of this node for records that are damaged here: a Fetch like that of a client."""
+    partition = fetch.FetchRequestPartition(
+        partition=INDEX,
+        current_leader_epoch=request.epoch,
+        fetch_offset=request.damaged.start_offset,
+        last_fetched_epoch=request.last_fetched_epoch,
+        partition_max_bytes=request.max_bytes,
+    )
+    topic = fetch.FetchRequestTopic(topic=ours.topic_name, topic_id=ours.topic_id, partitions=(partition,))
+    return fetch.FetchRequest(
+        cluster_id=request.cluster_id, max_wait_ms=0, min_bytes=0, max_bytes=request.max_bytes, topics=(topic,)
     )
 
 
@@ -229,6 +246,7 @@ def fetch_response_from_wire(message: fetch.FetchResponse) -> core.FetchResponse
         snapshot=_snapshot(partition.snapshot_id),
         batches=good.batches,
         damage=None if good.damage is None else str(good.damage),
+        compacted_end=offset_or_none(partition.compacted_end),
     )
 
 

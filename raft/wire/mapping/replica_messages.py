@@ -27,7 +27,7 @@ def api_of(request: core.OutgoingRequest) -> Api[Any, Any]:
             return apis.BEGIN_QUORUM_EPOCH
         case core.EndQuorumEpochRequest():
             return apis.END_QUORUM_EPOCH
-        case core.FetchRequest():
+        case core.FetchRequest() | core.RepairFetchRequest():
             return apis.FETCH
         case core.FetchSnapshotRequest():
             return apis.FETCH_SNAPSHOT
@@ -46,6 +46,8 @@ def request_to_wire(request: core.OutgoingRequest, ours: TopicPartition, version
             return elections.end_request_to_wire(request, ours)
         case core.FetchRequest():
             return fetches.fetch_request_to_wire(request, ours, version)
+        case core.RepairFetchRequest():
+            return fetches.repair_request_to_wire(request, ours)
         case core.FetchSnapshotRequest():
             return snapshots.snapshot_request_to_wire(request, ours)
         case _:

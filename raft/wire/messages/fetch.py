@@ -1,16 +1,20 @@
 """Fetch: records from the leader to replicas, and from any node to clients (rules FETCH-*, CLIENT-*).
 
 A node of this project adds a tagged field to its response to a client: the end of the snapshot from which records may
-come (rule READ-8). Apache Kafka's programs skip a tag that they do not know, and never send it.
+come (rule READ-8). A replica whose log is damaged says so in its request (rule LOG-30). Apache Kafka's programs skip a
+tag that they do not know, and never send it.
 """
 
-from raft.codec import INT8, INT16, INT32, INT64, RECORDS, STRING, UUID, Message, array, field, message, struct
+from raft.codec import BOOL, INT8, INT16, INT32, INT64, RECORDS, STRING, UUID, Message, array, field, message, struct
 from raft.types import ZERO_UUID, Uuid
 from raft.wire.messages.fetch_snapshot import SnapshotId
 from raft.wire.messages.nodes import BrokerEndpoint, LeaderIdAndEpoch
 
 COMPACTED_END_TAG = 10_000
 """The tag of our field, far above those of Apache Kafka, which begin at 0."""
+
+DAMAGED_TAG = 10_000
+"""The tag of our field in requests."""
 
 
 @struct
@@ -33,6 +37,7 @@ class FetchRequestPartition(Message):
     partition_max_bytes: int = field(INT32)
     replica_directory_id: Uuid = field(UUID, versions="17+", tag=0, default=ZERO_UUID, ignorable=True)
     high_watermark: int = field(INT64, versions="18+", tag=1, default=0x7FFF_FFFF_FFFF_FFFF, ignorable=True)
+    is_damaged: bool = field(BOOL, versions="12+", tag=DAMAGED_TAG, default=False, ignorable=True)
 
 
 @struct

@@ -1,4 +1,4 @@
-"""One kind of attack: some connections at a time, each for one round, and then new ones."""
+"""One kind of attack: some connections at a time, each for one round, and then new ones without a pause."""
 
 from __future__ import annotations
 
@@ -38,8 +38,6 @@ class Attack(ABC):
 
     Attributes:
         width: how many of its connections are open at a time.
-        pause_s: between two rounds of one connection. It bounds the rate of an attack: enough valid requests saturate
-            the processors of any node, and here the neighbour shares them with the nodes.
         receive_buffer_bytes: see `Connection.connect`.
         is_refused: whether the node closes each of its connections. When the attack is over, the rounds that have begun
             end by that, however busy the machine was.
@@ -47,7 +45,6 @@ class Attack(ABC):
     """
 
     width: ClassVar[int] = 1
-    pause_s: ClassVar[float] = 0.5
     receive_buffer_bytes: ClassVar[int | None] = None
     is_refused: ClassVar[bool] = False
     counted: ClassVar[tuple[str, ...]] = ()

@@ -21,7 +21,6 @@ class CraftedBatches(Attack):
     """Random bytes with a valid checksum, bombs, times in nanoseconds, header keys that are not UTF-8, wrong counts."""
 
     width = 4
-    pause_s = 0.7
 
     def __init__(self, inputs: AttackInputs) -> None:
         super().__init__(inputs)

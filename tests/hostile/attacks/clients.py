@@ -34,7 +34,6 @@ class ClientsAsVoters(Attack):
     """Requests in voters' names on the listener for voters, from a client whose certificate the nodes trust."""
 
     width = 6
-    pause_s = 0.2
     counted: ClassVar[tuple[str, ...]] = ("refused",)
 
     def target(self) -> Endpoint:
@@ -53,7 +52,6 @@ class ManyNames(ClientsAsVoters):
     """Votes in the names of many nodes at once, and in other ones each time: the log names those that are refused."""
 
     width = 4
-    pause_s = 0.1
 
     async def round(self, connection: Connection) -> None:
         for _ in range(5):
@@ -78,7 +76,6 @@ class ForbiddenRequests(Attack):
     """Series of requests that no rule allows, on the listener for clients."""
 
     width = 10
-    pause_s = 0.2
     counted: ClassVar[tuple[str, ...]] = ("refused",)
 
     async def round(self, connection: Connection) -> None:
@@ -114,7 +111,6 @@ class ProofsInSeries(Attack):
     """Right proofs, one after the other on each connection."""
 
     width = 5
-    pause_s = 0.1
 
     async def round(self, connection: Connection) -> None:
         for _ in range(_PROOFS):
@@ -127,7 +123,6 @@ class OtherNames(Attack):
     """A proof of another user's name, on a connection that has a name."""
 
     width = 5
-    pause_s = 0.1
     is_refused = True
     counted: ClassVar[tuple[str, ...]] = ("failed",)
 

@@ -20,7 +20,6 @@ class SilentConnections(Attack):
     """Connections on which nothing is sent."""
 
     width = 500
-    pause_s = 2.0
 
     async def round(self, connection: Connection) -> None:
         await connection.is_closed(within_s=self.dice.uniform(2, 6))
@@ -39,7 +38,6 @@ class IdleConnections(Attack):
     """Connections that stay open after one request."""
 
     width = 200
-    pause_s = 2.0
 
     async def round(self, connection: Connection) -> None:
         await connection.ask(ApiVersionsRequest(), 3)
@@ -50,7 +48,6 @@ class WaitingFetches(Attack):
     """Fetches that wait at the end of the log for 2 GiB as long as a node lets them: each commit wakes all of them."""
 
     width = 600
-    pause_s = 2.0
 
     async def round(self, connection: Connection) -> None:
         response = await connection.ask(list_offsets_request(LATEST_TIMESTAMP), _VERSION)

@@ -46,11 +46,12 @@ from tests.hostile.attacks.nameless import (
     UnknownMechanisms,
 )
 from tests.hostile.attacks.noise import MutatedRecordings, OtherProtocols, RandomBytes, RepeatedSession
+from tests.hostile.attacks.observers import ObserverFetches, ObserverSnapshots
 from tests.hostile.attacks.proofs import DamagedProofs, ReplayedProofs, WrongProofs
 from tests.hostile.attacks.readers import TimeSearches, UnreadFetches, UnreadObserverFetches
 from tests.hostile.attacks.reads import AbsurdPlans, LinearizableReads
 from tests.hostile.attacks.scrapes import EndlessScrapes, ManyScrapes, SlowScrapes
-from tests.hostile.attacks.small_requests import RelayedRequests, UnknownObservers
+from tests.hostile.attacks.small_requests import Floods, RelayedRequests, UnknownObservers, UnreadFloods
 from tests.hostile.attacks.snapshots import AbsurdSnapshots, SnapshotDownloads, UnreadSnapshots
 from tests.hostile.attacks.transactions import (
     AbortedTransactions,
@@ -83,6 +84,8 @@ ATTACKS: Mapping[str, type[Attack]] = {
         UnreadObserverFetches,
         TimeSearches,
         CraftedBatches,
+        Floods,
+        UnreadFloods,
         UnknownObservers,
         RelayedRequests,
         SnapshotDownloads,
@@ -142,6 +145,12 @@ CLIENTS_ATTACKS: Mapping[str, type[Attack]] = {
 """Those of a neighbour with credentials."""
 
 
+OBSERVERS_ATTACKS: Mapping[str, type[Attack]] = {
+    attack.__name__: attack for attack in (ObserverFetches, ObserverSnapshots)
+}
+"""Those of a neighbour that may speak as an observer."""
+
+
 def attacks_of(identity: Identity) -> Mapping[str, type[Attack]]:
     """Return the attacks of a neighbour."""
     match identity:
@@ -151,3 +160,5 @@ def attacks_of(identity: Identity) -> Mapping[str, type[Attack]]:
             return {**ATTACKS, **STRANGERS_ATTACKS}
         case Identity.CLIENT:
             return {**ATTACKS, **CLIENTS_ATTACKS}
+        case Identity.OBSERVER:
+            return {**ATTACKS, **CLIENTS_ATTACKS, **OBSERVERS_ATTACKS}

@@ -22,7 +22,6 @@ class AnnouncedFrames(Attack):
     """Twelve bytes that announce a frame of 100 MiB, and nothing more."""
 
     width = 60
-    pause_s = 0.2
 
     async def round(self, connection: Connection) -> None:
         await connection.send(_announcing(100 * _MEBIBYTE))
@@ -33,7 +32,6 @@ class StalledFrames(Attack):
     """A part of a large frame, and nothing more: together these parts are more than a node receives."""
 
     width = 12
-    pause_s = 0.3
 
     async def round(self, connection: Connection) -> None:
         part_bytes = self.dice.choice((300 << 10, _MEBIBYTE, 5 * _MEBIBYTE))
@@ -45,7 +43,6 @@ class PartsOfFrames(Attack):
     """The largest part of a frame that does not count as large, on many connections, and nothing more."""
 
     width = 150
-    pause_s = 1.0
 
     async def round(self, connection: Connection) -> None:
         await connection.send(_announcing(8 * _MEBIBYTE) + bytes(240 << 10))
@@ -79,7 +76,6 @@ class HalfRequests(Attack):
     """A request and a part of another one, then the end of the connection, or nothing more."""
 
     width = 30
-    pause_s = 0.3
 
     async def round(self, connection: Connection) -> None:
         frame = self.dice.choice(self.recordings)
@@ -92,7 +88,6 @@ class LargeAppends(Attack):
     """Complete large appends whose responses are not read: they fill the budget of requests."""
 
     width = 2
-    pause_s = 3.0
 
     async def round(self, connection: Connection) -> None:
         batch = batch_of(bytes(2 * _MEBIBYTE))

@@ -47,7 +47,6 @@ class HalfHandshakes(AttackOfTls):
     """A ClientHello and nothing more, on a thousand connections at a time. The node has done its part of the work."""
 
     width = 1000
-    pause_s = 0.5
     counted: ClassVar[tuple[str, ...]] = ("dropped",)
 
     async def round(self, connection: Connection) -> None:
@@ -59,7 +58,6 @@ class RepeatedHellos(AttackOfTls):
     """The same ClientHello on one connection after the other, as fast as nodes respond: it costs the sender little."""
 
     width = 20
-    pause_s = 0.0
 
     async def round(self, connection: Connection) -> None:
         await connection.send(self.hello)
@@ -70,7 +68,6 @@ class FullHandshakes(AttackOfTls):
     """Complete handshakes, one connection after the other; nothing is sent afterwards."""
 
     width = 10
-    pause_s = 0.0
 
     def target(self) -> Endpoint:
         return self.dice.choice(self.scene.client_endpoints)
@@ -86,7 +83,6 @@ class HandshakesOfVoters(AttackOfTls):
     """Handshakes on the listeners for voters: without a certificate, and with one of another authority."""
 
     width = 6
-    pause_s = 0.1
     is_refused = True
     counted: ClassVar[tuple[str, ...]] = ("failed",)
 
@@ -110,7 +106,6 @@ class EndlessHellos(AttackOfTls):
     """A ClientHello that never ends: of 16 MiB, or as large as OpenSSL accepts with the last bytes missing."""
 
     width = 60
-    pause_s = 0.3
     counted: ClassVar[tuple[str, ...]] = ("failed", "dropped")
 
     async def round(self, connection: Connection) -> None:
@@ -129,7 +124,6 @@ class HugeHellos(AttackOfTls):
     """A valid ClientHello with an unknown extension of 60 kB: the node reads all of it, and responds."""
 
     width = 8
-    pause_s = 0.1
 
     def __init__(self, inputs: AttackInputs) -> None:
         super().__init__(inputs)
@@ -144,7 +138,6 @@ class SlowHandshakes(AttackOfTls):
     """A ClientHello, byte by byte."""
 
     width = 100
-    pause_s = 1.0
 
     async def round(self, connection: Connection) -> None:
         for byte in self.hello:
@@ -156,7 +149,6 @@ class PlaintextRequests(AttackOfTls):
     """Requests without TLS, whole and damaged."""
 
     width = 10
-    pause_s = 0.1
     is_refused = True
     counted: ClassVar[tuple[str, ...]] = ("failed",)
 
@@ -170,7 +162,6 @@ class RandomRecords(AttackOfTls):
     """Records of random bytes after a complete handshake."""
 
     width = 10
-    pause_s = 0.1
     is_refused = True
     counted: ClassVar[tuple[str, ...]] = ("dropped",)
 

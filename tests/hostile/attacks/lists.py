@@ -45,7 +45,6 @@ class LongLists(Attack):
     """50,000 partitions or topics in one request, and counts around the limit."""
 
     width = 6
-    pause_s = 0.5
 
     def __init__(self, inputs: AttackInputs) -> None:
         super().__init__(inputs)

@@ -38,7 +38,6 @@ class LargeFramesFirst(NamelessAttack):
     """Frames that are larger than a nameless client may send: announced, in part, or whole."""
 
     width = 20
-    pause_s = 0.2
     is_refused = True
 
     async def round(self, connection: Connection) -> None:
@@ -52,7 +51,6 @@ class FullFramesFirst(NamelessAttack):
     """The largest frame that a nameless client may send, without its last byte, on many connections."""
 
     width = 150
-    pause_s = 1.0
     counted: ClassVar[tuple[str, ...]] = ()
 
     async def round(self, connection: Connection) -> None:
@@ -64,7 +62,6 @@ class TinyRecords(NamelessAttack):
     """The same frame in records of TLS of one byte each."""
 
     width = 2
-    pause_s = 0.5
     counted: ClassVar[tuple[str, ...]] = ()
 
     async def round(self, connection: Connection) -> None:
@@ -78,7 +75,6 @@ class ManyRequestsFirst(NamelessAttack):
     """A thousand ApiVersions at once: a node responds to sixteen."""
 
     width = 6
-    pause_s = 0.1
     is_refused = True
     counted: ClassVar[tuple[str, ...]] = ("failed", "dropped")
 
@@ -95,7 +91,6 @@ class SlowRequestsFirst(NamelessAttack):
     """SaslHandshake and SaslAuthenticate, byte by byte, each in a record of its own."""
 
     width = 30
-    pause_s = 0.5
     counted: ClassVar[tuple[str, ...]] = ()
 
     async def round(self, connection: Connection) -> None:
@@ -108,7 +103,6 @@ class UnknownMechanisms(NamelessAttack):
     """SaslHandshake with mechanisms that no node has."""
 
     width = 10
-    pause_s = 0.05
     is_refused = True
     counted: ClassVar[tuple[str, ...]] = ("failed", "dropped")
 
@@ -122,7 +116,6 @@ class EveryRequestFirst(NamelessAttack):
     """Requests of every API in every version but those that a nameless client may send."""
 
     width = 10
-    pause_s = 0.05
     is_refused = True
     counted: ClassVar[tuple[str, ...]] = ("failed", "dropped")
 

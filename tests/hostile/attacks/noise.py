@@ -22,7 +22,6 @@ class MutatedRecordings(Attack):
     """The requests of a real session, each of them damaged; most frames have the right size."""
 
     width = 10
-    pause_s = 0.2
 
     async def round(self, connection: Connection) -> None:
         for _ in range(20):
@@ -40,7 +39,6 @@ class RepeatedSession(Attack):
     """The unchanged requests of a real session, all at once."""
 
     width = 4
-    pause_s = 0.5
 
     async def round(self, connection: Connection) -> None:
         await connection.send(b"".join(self.recordings))
@@ -51,7 +49,6 @@ class RandomBytes(Attack):
     """Random bytes."""
 
     width = 10
-    pause_s = 0.2
 
     async def round(self, connection: Connection) -> None:
         await connection.send(self.dice.randbytes(self.dice.choice((1, 3, 100, 5_000, 100_000))))
@@ -62,7 +59,6 @@ class OtherProtocols(Attack):
     """The first bytes of TLS, HTTP and others, on both kinds of listeners."""
 
     width = 6
-    pause_s = 0.2
 
     def target(self) -> Endpoint:
         return self.dice.choice((*self.scene.client_endpoints, *self.scene.voter_endpoints))

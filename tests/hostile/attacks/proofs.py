@@ -19,7 +19,6 @@ class AttackOfProofs(NamelessAttack):
     """An attack whose every proof is wrong."""
 
     width = 15
-    pause_s = 0.05
     is_refused = True
     counted: ClassVar[tuple[str, ...]] = ("failed", "dropped")
 

@@ -25,7 +25,6 @@ class UnreadFetches(Attack):
     """Three fetches of 8 MiB on each connection, whose responses are not read."""
 
     width = 150
-    pause_s = 0.5
     receive_buffer_bytes = 4096
 
     async def round(self, connection: Connection) -> None:
@@ -58,7 +57,6 @@ class TimeSearches(Attack):
     """Searches by time for the last record of a batch of a few kilobytes that decompresses to almost 64 MiB."""
 
     width = 4
-    pause_s = 1.0
 
     def __init__(self, inputs: AttackInputs) -> None:
         super().__init__(inputs)

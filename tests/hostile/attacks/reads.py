@@ -17,7 +17,6 @@ class LinearizableReads(AttackOfLeader):
     """ListOffsets of the latest offset, each of which makes the leader hear from a majority; some are abandoned."""
 
     width = 3
-    pause_s = 1.0
 
     async def round(self, connection: Connection) -> None:
         for _ in range(_IN_FLIGHT):
@@ -34,7 +33,6 @@ class AbsurdPlans(AttackOfLeader):
     """Plans of a batch with any bounds, from everything to less than nothing."""
 
     width = 1
-    pause_s = 1.0
 
     async def round(self, connection: Connection) -> None:
         for _ in range(20):

@@ -15,7 +15,6 @@ class ManyScrapes(Attack):
     """Scrapes as fast as a node serves them."""
 
     width = 20
-    pause_s = 0.0
 
     def target(self) -> Endpoint:
         return self.dice.choice(self.scene.metrics_endpoints)
@@ -32,7 +31,6 @@ class SlowScrapes(ManyScrapes):
     """Requests that never end, and responses that are not read."""
 
     width = 60
-    pause_s = 0.5
 
     async def round(self, connection: Connection) -> None:
         if self.dice.random() < 0.5:
@@ -50,7 +48,6 @@ class EndlessScrapes(ManyScrapes):
     """Requests that are larger than any node should read."""
 
     width = 5
-    pause_s = 0.5
 
     async def round(self, connection: Connection) -> None:
         await connection.send(b"GET /metrics HTTP/1.1\r\n")

@@ -14,7 +14,7 @@ from tests.hostile.connection import Connection
 from tests.hostile.scene import SNAPSHOT, SNAPSHOT_BYTES
 from tests.node.harness.properties import CLUSTER_ID, TOPIC
 
-_VERSION = 1
+VERSION = 1
 _MOST_BYTES = (1 << 31) - 1
 _PIPELINED = 10
 _PIECES = 8
@@ -26,7 +26,6 @@ class SnapshotDownloads(Attack):
     """A hundred observers that do not exist download the snapshot, some pieces each, ten requests at a time."""
 
     width = 100
-    pause_s = 0.5
 
     def target(self) -> Endpoint:
         return self.scene.leader
@@ -47,7 +46,7 @@ class SnapshotDownloads(Attack):
                     snapshot=SNAPSHOT,
                     position=self.dice.randrange(SNAPSHOT_BYTES),
                 ),
-                _VERSION,
+                VERSION,
             )
 
 
@@ -65,7 +64,6 @@ class AbsurdSnapshots(Attack):
     """Positions, sizes, ids and epochs that no replica sends."""
 
     width = 6
-    pause_s = 0.3
 
     async def round(self, connection: Connection) -> None:
         for _ in range(20):
@@ -79,7 +77,7 @@ class AbsurdSnapshots(Attack):
                     max_bytes=self.dice.choice(_INT32),
                     topic=TOPIC if self.dice.random() < 0.9 else "other",
                 ),
-                _VERSION,
+                VERSION,
             )
 
     def _absurd_id(self) -> SnapshotId:

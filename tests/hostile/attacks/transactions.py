@@ -60,6 +60,7 @@ _NAMES = (
     f"kraft-write:{FIRST_KEYED_PRODUCER_ID}:\N{ARABIC-INDIC DIGIT ONE}",
     _WRITE.transactional_id,
     "kraft-part:5",
+    "kraft-part:" + "9" * 5_000,
 )
 
 
@@ -81,7 +82,6 @@ class AbsurdTransactionalIds(AttackOfLeader):
     """Transactional ids of any length and bytes, and forms of those of multipart writes, in every request with one."""
 
     width = 1
-    pause_s = 2.0
 
     async def round(self, connection: Connection) -> None:
         name, producer_id = self.dice.choice(_NAMES), self.dice.choice((-1, 0, 5, _WRITE.producer_id, (1 << 63) - 1))
@@ -113,7 +113,6 @@ class NewTransactionalIds(AttackOfLeader):
     """InitProducerId with other long transactional ids each time: the leader remembers a limited number."""
 
     width = 2
-    pause_s = 2.0
 
     def __init__(self, inputs: AttackInputs) -> None:
         super().__init__(inputs)
@@ -132,7 +131,6 @@ class WrongEpochs(AttackOfLeader):
     """AddPartitionsToTxn, EndTxn and batches of a transactional id with other epochs and producer ids."""
 
     width = 1
-    pause_s = 2.0
 
     async def round(self, connection: Connection) -> None:
         name = f"neighbour-{self.dice.randrange(3)}"
@@ -163,7 +161,6 @@ class OpenTransactions(AttackOfLeader):
     """
 
     width = 1
-    pause_s = 2.0
 
     async def round(self, connection: Connection) -> None:
         write = WriteId(
@@ -183,7 +180,6 @@ class AbortedTransactions(AttackOfLeader):
     """Many aborted transactions, and fetches of a single batch among them: each names those that are aborted there."""
 
     width = 1
-    pause_s = 2.0
 
     async def round(self, connection: Connection) -> None:
         producer = await begin_producer(connection, f"neighbour-aborts-{self.dice.randrange(1000)}")
@@ -210,7 +206,6 @@ class ForgedControlRecords(AttackOfLeader):
     """
 
     width = 1
-    pause_s = 2.0
 
     def __init__(self, inputs: AttackInputs) -> None:
         super().__init__(inputs)
@@ -229,7 +224,6 @@ class Listings(AttackOfLeader):
     """Lists of all transactions, on many connections, some of which do not read them; and markers of an operator."""
 
     width = 8
-    pause_s = 3.0
     receive_buffer_bytes = 4096
 
     async def round(self, connection: Connection) -> None:

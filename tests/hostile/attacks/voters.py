@@ -23,7 +23,6 @@ class ForgedVoters(Attack):
     """Vote, BeginQuorumEpoch, EndQuorumEpoch and FetchSnapshot, and Fetch with an offset past the end of the log."""
 
     width = 6
-    pause_s = 0.3
 
     async def round(self, connection: Connection) -> None:
         voter_id = self.dice.choice((0, *self.scene.client_ports))

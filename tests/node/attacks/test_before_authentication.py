@@ -201,9 +201,10 @@ def test_connections_of_unknown_clients_replace_each_other(
     ):
         known.prove(proof("bob"))
         connections = small.nodes.running[1]._connections
-        unknown = [stack.enter_context(connected(small, OPEN)) for _ in range(most - len(connections))]
-        eventually(lambda: len(connections) == most, "all are open")
-        line = f"the node has more than max.connections={most}, and it was idle for longest"
+        places = most + 1
+        unknown = [stack.enter_context(connected(small, OPEN)) for _ in range(places - len(connections))]
+        eventually(lambda: len(connections) == places, "all are open")
+        line = f"the node has more than max.connections={most}, and it was the oldest that had sent no request"
 
         with seen(lambda: small.dropped("max-connections"), caplog, line, times=20):
             for _ in range(20):

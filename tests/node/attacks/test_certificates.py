@@ -17,6 +17,7 @@ from tests.node.harness.loop import client_at
 from tests.node.harness.secured import MUTUAL_TLS, TLS
 from tests.node.harness.secured_node import MUTUAL, SecuredNodes, secured_nodes
 from tests.node.harness.wire import Wire
+from tests.security.certificates import with_bits_as_name
 
 OTHER = Authority.create("tests")
 """It has the name of the right one."""
@@ -107,6 +108,24 @@ def test_node_refuses_the_certificate_of_a_false_client(
         pytest.raises(AuthenticationError, match=f"the node refused the certificate.*: .*{message}"),
     ):
         client.last_stable_offset()
+
+
+@pytest.mark.rule("AUTH-3")
+def test_node_refuses_a_certificate_whose_name_is_no_text(
+    target: SecuredNodes, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is signed by the authority, and OpenSSL accepts it."""
+    keystore = target.keys.folder / "bits.pem"
+    keystore.write_bytes(with_bits_as_name(target.keys.authority))
+    with (
+        seen(
+            lambda: target.authentications("failed_authentication", MUTUAL),
+            caplog,
+            "the certificate of the client is malformed",
+        ),
+        Wire(target.endpoint(MUTUAL), tls=target.keys.tls(keystore)) as wire,
+    ):
+        assert wire.is_closed_by_node()
 
 
 @pytest.mark.rule("AUTH-3")

@@ -10,15 +10,16 @@ from raft.config.security import SecurityProtocol
 from raft.node.gate import Gate
 from raft.node.inbound import InboundConnection
 from raft.node.service import Service
-from raft.node.turns import Turns
 from raft.runtime.requests.handlers import handle
 from raft.runtime.requests.versions import unsupported_api_versions
 from raft.runtime.response_budget import ResponseBudget
+from raft.runtime.turns import Turns
 from raft.wire.apis import SASL_AUTHENTICATE
 from raft.wire.frames import decode_response, encode_request
 from raft.wire.messages.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
 from tests.node.harness.inbound import Shared, Socket
 from tests.node.harness.keys import SCRAM, Keys, proof
+from tests.node.harness.turns import TurnsOnDemand
 from tests.runtime.guarded_node import FOR_VOTERS, GuardedNode
 
 MAX_FRAME_BYTES = 10 << 20
@@ -30,7 +31,7 @@ class GuardedConnection:
     Args:
         keys: of the quorum.
         request_bytes: limit of the requests of all connections.
-        turns: of clients that the node does not know; None to handle at once what they send.
+        turns: in which the connection is served; None for turns that come at once.
 
     Attributes:
         node: that it is connected to.
@@ -42,6 +43,7 @@ class GuardedConnection:
     def __init__(self, keys: Keys, *, request_bytes: int = 1 << 30, turns: Turns | None = None) -> None:
         self.node = GuardedNode(None)
         self.shared = Shared(request_bytes=request_bytes)
+        self._own_turns = TurnsOnDemand(self.node.settle)
         self.socket = Socket()
         security = ListenerSecurity(
             protocol=SecurityProtocol.SASL_PLAINTEXT,
@@ -56,7 +58,8 @@ class GuardedConnection:
             handle=partial(handle, self.node.context),
             unsupported=unsupported_api_versions,
             registry=self.shared,
-            turns=turns,
+            errors=self.shared.errors,
+            turns=turns or self._own_turns.turns,
         )
         self.inbound = InboundConnection(service, Gate(FOR_VOTERS, None, security, self.node.context.count))
         self.inbound.connection_made(self.socket)
@@ -64,6 +67,7 @@ class GuardedConnection:
     def receive(self, data: bytes) -> None:
         """Let the node receive bytes, and do everything that comes up."""
         self.inbound.data_received(data)
+        self._own_turns.run()
         self.node.settle()
 
     def send(self, request: Message, version: int, *, times: int = 1) -> None:

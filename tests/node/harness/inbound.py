@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Iterable
 from typing import Any
 
@@ -10,7 +11,9 @@ from raft.node.large_frames import LargeFrames
 from raft.node.open_connection import OpenConnection
 from raft.node.request_budget import RequestBudget
 from raft.runtime.drop_cause import DropCause
+from raft.runtime.fault_log import FaultLog
 from raft.wire.frames import FrameReader
+from tests.node.harness.turns import turns_on_the_loop
 
 _MAX_RESPONSE_BYTES = 1 << 16
 
@@ -83,17 +86,24 @@ class Shared:
         large_bytes: limit of `large_frames`.
 
     Attributes:
+        turns: in which the connections are served.
+        errors: of the connections.
         dropped: why connections were dropped, in the order of their ends.
     """
 
     def __init__(self, *, request_bytes: int = 1 << 30, large_bytes: int = 1 << 30) -> None:
         self.requests = RequestBudget(request_bytes)
         self.now_s = 0.0
+        self.turns = turns_on_the_loop()
         self.dropped: list[tuple[str | None, DropCause]] = []
         self.large_frames = LargeFrames(large_bytes, lambda: self.now_s)
+        self.errors = FaultLog(logging.getLogger(__name__), lambda: int(self.now_s * 1000), level=logging.ERROR)
 
     def opened(self, connection: OpenConnection) -> None:
         """See `Registry.opened`."""
+
+    def established(self, connection: OpenConnection) -> None:
+        """See `Registry.established`."""
 
     def closed(self, connection: OpenConnection, reason: str | None) -> None:
         """See `Registry.closed`."""

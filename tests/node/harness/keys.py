@@ -10,7 +10,7 @@ from pathlib import Path
 
 from raft.config.security import ClientSecurity, SecurityProtocol, client_security, login_module
 from raft.security.authority import Authority
-from raft.security.credentials import LEAST_ITERATIONS, SCRAM_MECHANISMS, Credentials, ScramCredential
+from raft.security.credentials import LEAST_ITERATIONS, PEPPER_BYTES, SCRAM_MECHANISMS, Credentials, ScramCredential
 from raft.security.sasl_client import PlainAuthenticator, ScramAuthenticator
 from raft.wire.protection import Authenticator
 from tests.node.harness.properties import HOST, Properties
@@ -71,7 +71,7 @@ class Keys:
 
     def write_credentials(self, users: Iterable[str]) -> None:
         """Write the file of credentials with these users alone."""
-        credentials = Credentials()
+        credentials = Credentials(pepper=b"pepper".ljust(PEPPER_BYTES))
         for user in users:
             for mechanism in SCRAM_MECHANISMS:
                 credentials = credentials.with_user(user, mechanism, _credential(user, mechanism, password_of(user)))

@@ -154,7 +154,7 @@ def friendly(request: core.OutgoingRequest) -> Answer:
             return core.BeginQuorumEpochResponse(leader=request.leader)
         case core.EndQuorumEpochRequest():
             return core.EndQuorumEpochResponse(leader=no_leader)
-        case core.FetchRequest():
+        case core.FetchRequest() | core.RepairFetchRequest():
             return core.FetchResponse(error=6, leader=no_leader)
         case core.FetchSnapshotRequest():
             return core.RequestRefused(error=-1)

@@ -10,6 +10,7 @@ from raft.core.messages import (
     FetchRequest,
     FetchSnapshotRequest,
     OutgoingRequest,
+    RepairFetchRequest,
     VoteRequest,
 )
 
@@ -33,7 +34,7 @@ def kind_of(request: OutgoingRequest) -> Kind:
             return Kind.BEGIN_QUORUM_EPOCH
         case EndQuorumEpochRequest():
             return Kind.END_QUORUM_EPOCH
-        case FetchRequest():
+        case FetchRequest() | RepairFetchRequest():
             return Kind.FETCH
         case FetchSnapshotRequest():
             raise AssertionError("no node here has snapshots to give")

@@ -63,6 +63,7 @@ def quiet_plan(settings: QuorumSettings) -> Plan:
             late_ms=_AT_ONCE,
             damage_percent=0,
             refused_percent=0,
+            negotiates=False,
         ),
         wire=WirePlan(old_nodes=(), has_dead_address=False),
         disk=DiskPlan(
@@ -88,7 +89,7 @@ def quiet_plan(settings: QuorumSettings) -> Plan:
             make_ms=_AT_ONCE,
             fetch_bytes=1 << 20,
         ),
-        clocks=ClockPlan(ahead_ms=0, drift=_AT_ONCE, busy_percent=0, busy_ms=_AT_ONCE),
+        clocks=ClockPlan(ahead_ms=0, drift=_AT_ONCE, busy_percent=0, busy_ms=_AT_ONCE, request_us=_AT_ONCE),
         faults=FaultPlan(every_ms={}, down_ms=None, partition_ms=_AT_ONCE, stall_ms=_AT_ONCE),
         clients=ClientPlan(
             producers=0,

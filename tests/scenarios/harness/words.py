@@ -16,6 +16,7 @@ from raft.core.messages import (
     FetchResponse,
     FetchSnapshotRequest,
     FetchSnapshotResponse,
+    RepairFetchRequest,
     Request,
     RequestRefused,
     Response,
@@ -36,7 +37,7 @@ def _pairs(**values: object) -> str:
 def of_message(message: Message) -> str:
     """Return the text of a request or a response, with the name of its kind."""
     request, response = message.request, message.response
-    assert request is not None and not isinstance(request, FetchSnapshotRequest), "a message between nodes"  # noqa: PT018
+    assert request is not None and not isinstance(request, FetchSnapshotRequest | RepairFetchRequest), "of a sound log"  # noqa: PT018
     if response is None:
         return of_request(request)
     return f"{kind_of(request)} {of_response(response)}"

@@ -5,7 +5,9 @@ from __future__ import annotations
 from tests.simulation.faults.clocks import ClockJumps, Stalls
 from tests.simulation.faults.connections import HalfOpenConnections, Misdirections, Refusals, Resets
 from tests.simulation.faults.crashes import Blackouts, Crashes, NewDisks
+from tests.simulation.faults.damages import Damages
 from tests.simulation.faults.disks import BitRot, DiskErrors, FullDisks
+from tests.simulation.faults.floods import Floods
 from tests.simulation.faults.foreign_requests import ForeignRequests, ForgedRequests
 from tests.simulation.faults.intruders import Intruders
 from tests.simulation.faults.nemesis import Nemesis
@@ -15,6 +17,7 @@ from tests.simulation.faults.partitions import FlappingLinks, Partitions
 from tests.simulation.faults.revocations import Revocations
 from tests.simulation.faults.successions import Successions
 from tests.simulation.faults.suspensions import Suspensions
+from tests.simulation.faults.wrong_rules import WrongRules
 
 NEMESES: tuple[type[Nemesis], ...] = (
     Crashes,
@@ -33,12 +36,15 @@ NEMESES: tuple[type[Nemesis], ...] = (
     Misdirections,
     ForeignRequests,
     ForgedRequests,
+    Floods,
     Intruders,
     Revocations,
+    WrongRules,
     DiskErrors,
     FullDisks,
     NewDisks,
     BitRot,
+    Damages,
     LostDisks,
     StaleElectionStates,
     UnnoticedRot,

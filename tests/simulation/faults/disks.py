@@ -9,8 +9,9 @@ from raft.records.header import LENGTH_END
 from raft.records.split import split_batches
 from raft.storage.snapshots import SnapshotFolder
 from tests.memory_files.files import Call
+from tests.simulation.dice import Dice
 from tests.simulation.faults.kinds import Fault
-from tests.simulation.faults.nemesis import Nemesis
+from tests.simulation.faults.nemesis import Nemesis, Targets
 from tests.simulation.machine import Machine
 from tests.simulation.starting import DIRECTORY, RESERVE_BYTES
 
@@ -35,9 +36,16 @@ _ERRORS = (
 
 
 class DiskErrors(Nemesis):
-    """Makes one of the next calls of a disk fail; a failed write may still write a part of its bytes."""
+    """Makes one of the next calls of a disk fail; a failed write may still write a part of its bytes.
+
+    A node goes on if there was only no room for a call that is no flush.
+    """
 
     kind = Fault.DISK_ERROR
+
+    def __init__(self, targets: Targets) -> None:
+        super().__init__(targets)
+        self._creations = Dice(targets.plan.seed, "failed creations")
 
     def _strike(self) -> bool:
         dice, down = self._dice, self._targets.down
@@ -45,6 +53,8 @@ class DiskErrors(Nemesis):
         if victim is None:
             return False
         call, reason = dice.pick(_ERRORS)
+        if call is Call.CREATE and self._creations.draw(2):
+            reason = errno.EIO
         calls = 1 if call is Call.TRUNCATE else _CALLS
         victim.files.fail(
             call, nth=1 + dice.draw(calls), reason=reason, written_bytes=dice.draw(2) * dice.draw(_WRITTEN_BYTES)
@@ -53,18 +63,28 @@ class DiskErrors(Nemesis):
 
 
 class FullDisks(Nemesis):
-    """Fills the disk of one machine, or of all, up to the reserve or beyond, and makes room again later."""
+    """Fills the disk of one machine, or of all, up to the reserve or beyond, and makes room again later.
+
+    In half of the cases the other program takes all that is left, so that writes fail.
+    """
 
     kind = Fault.FULL_DISK
+
+    def __init__(self, targets: Targets) -> None:
+        super().__init__(targets)
+        self._takers = Dice(targets.plan.seed, "programs that take all room")
 
     def _strike(self) -> bool:
         dice, targets = self._dice, self._targets
         victim = self._pick_victim()
         victims = targets.machines if dice.draw(3) == 0 else [victim] if victim is not None else []
         for machine in victims:
-            free_bytes = dice.draw(2 * RESERVE_BYTES)
+            free_bytes, writes = dice.draw(2 * RESERVE_BYTES), self._takers.draw(_CALLS)
             targets.run_log.add(str(machine), "has %s bytes free on its disk", free_bytes)
             machine.files.fill(free_bytes)
+            if self._takers.draw(2):
+                targets.run_log.add(str(machine), "has none of them free after %s writes", writes)
+                machine.files.take_all_room(after_writes=writes)
             targets.timeline.after(dice.between(_FULL_MS), partial(machine.files.fill, None))
         return bool(victims)
 
@@ -83,7 +103,7 @@ class BitRot(Nemesis):
 
     def _strike(self) -> bool:
         dice = self._dice
-        rotting = [machine for machine in self._targets.down if not machine.files.is_rotten]
+        rotting = [machine for machine in self._targets.down if not machine.has_damaged_disk]
         if not rotting:
             return False
         victim = dice.pick(rotting)

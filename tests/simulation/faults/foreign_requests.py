@@ -8,6 +8,7 @@ from raft.core.messages import (
     EndQuorumEpochRequest,
     FetchRequest,
     OutgoingRequest,
+    RepairFetchRequest,
     Request,
     VoteRequest,
 )
@@ -136,5 +137,7 @@ def _sender_of(request: OutgoingRequest) -> NodeId:
         case BeginQuorumEpochRequest() | EndQuorumEpochRequest():
             assert request.leader.leader_id is not None, "it names a leader"
             return request.leader.leader_id
+        case RepairFetchRequest():
+            raise AssertionError("no node of another cluster repairs its log with ours")
         case _:
             return request.replica.node_id

@@ -29,12 +29,15 @@ class Fault(StrEnum):
     FORGERY = "a request in the name of a voter has an epoch that no election has reached"
     DISK_ERROR = "a disk call fails"
     BIT_ROT = "a flushed bit flips while a machine is down"
+    DAMAGE = "a flushed bit flips while a machine runs"
     LOST_DISK = "a machine gets another disk, empty or with an old copy"
     STALE_ELECTION_STATE = "a machine's election state is replaced by an old one"
     FULL_DISK = "another program fills a disk, or all of them, for some time"
     NEW_DISK = "an observer gets an empty disk"
     INTRUDER = "clients send requests that they may not send"
     REVOCATION = "a user or a right is taken away for some time"
+    WRONG_RULES = "the rules of one voter refuse the other nodes, or those of all voters refuse one node"
+    FLOOD = "clients send small requests on many connections without a pause"
     UNNOTICED_ROT = "a flushed bit flips where the damage looks like a torn write"
 
 

@@ -13,8 +13,8 @@ from tests.simulation.security.users import CLIENTS, user_of
 class Revocations(Nemesis):
     """Removes a user, or takes its right to read or append, for some time.
 
-    With PLAIN a node knows the users from its configuration, which does not change. No node loses its right to speak as
-    itself, because it would halt (ERROR-6).
+    With PLAIN a node knows the users from its configuration, which does not change. Nodes lose the right to speak as
+    themselves by `WrongRules`.
     """
 
     kind = Fault.REVOCATION

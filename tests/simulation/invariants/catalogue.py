@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from raft.types import CleanupPolicy
+from raft.types import CleanupPolicy, NodeId
 from tests.simulation.committed_log import CommittedLog
 from tests.simulation.invariants.clients import (
     BatchPlansAreCorrect,
@@ -22,7 +22,14 @@ from tests.simulation.invariants.commitment import (
     LeadersAreComplete,
 )
 from tests.simulation.invariants.compacted_ends import MissingRecordsAreReplaced
-from tests.simulation.invariants.damage import SoundLogHasNoDamage
+from tests.simulation.invariants.damage import (
+    DamagedLeaderHandsOver,
+    DamagedVoterStandsAside,
+    FetchesNameDamage,
+    RepairsAreCommitted,
+    ReplicasGetSoundRecords,
+    SoundLogHasNoDamage,
+)
 from tests.simulation.invariants.elections import (
     ElectedByMajority,
     EpochNeverFalls,
@@ -60,6 +67,7 @@ from tests.simulation.invariants.security import (
     RecordsOfIntrudersAreNotAppended,
     RefusalsAreCorrect,
     RefusalsRevealNothing,
+    RefusedNodesStop,
     RefusedRequestsChangeNothing,
 )
 from tests.simulation.invariants.snapshots import (
@@ -80,8 +88,15 @@ from tests.simulation.invariants.transactions import (
     MultipartWritesAreWhole,
     PlannedBatchesHaveTheirRows,
     ReadersSeeCommittedTransactions,
+    StableOffsetMovesOn,
     TransactionsAreAtomic,
     TransactionTableMatchesLog,
+    ViewsEndOutsideOfWrites,
+)
+from tests.simulation.invariants.turns import (
+    ClientsAreServedInTurn,
+    ReceivedRequestsAreServed,
+    VotersAreServedFirst,
 )
 from tests.simulation.invariants.writes import AppendResponsesAreCorrect, WriterTableMatchesLog, WrittenOnce
 from tests.simulation.machine import Machine
@@ -94,7 +109,7 @@ def all_invariants(plan: Plan, machines: Sequence[Machine], committed: Committed
     """
     votes = OneVotePerEpoch()
     return [
-        *(_invariants_of_security() if plan.security.is_secured else ()),
+        *(_invariants_of_security(plan.voters) if plan.security.is_secured else ()),
         *_invariants_of_reads(plan.snapshots.policy, committed),
         EpochNeverFalls(),
         OneLeaderPerEpoch(),
@@ -128,16 +143,26 @@ def all_invariants(plan: Plan, machines: Sequence[Machine], committed: Committed
         TransactionsAreAtomic(committed),
         CommittedNeverChanges(committed),
         LastStableOffsetIsCorrect(committed),
+        ViewsEndOutsideOfWrites(committed),
+        StableOffsetMovesOn(plan),
         CheckpointIsCommitted(committed),
         LeadersAreComplete(committed, machines),
         AppendResponsesAreCorrect(committed),
         HistoryIsLinearizable(),
         EngineAndCoreHoldSameRequests(),
+        VotersAreServedFirst(),
+        ClientsAreServedInTurn(),
+        ReceivedRequestsAreServed(),
         TimerIsNotLate(),
         ReadsFindRecords(),
         PageCacheIsForReaders(),
         ReserveIsKept(),
         SoundLogHasNoDamage(),
+        ReplicasGetSoundRecords(),
+        DamagedLeaderHandsOver(plan),
+        DamagedVoterStandsAside(),
+        FetchesNameDamage(),
+        RepairsAreCommitted(committed),
         SessionEpochNeverFalls(),
         WriteOutcomesAreCorrect(committed),
         BatchPlansAreCorrect(committed),
@@ -147,7 +172,7 @@ def all_invariants(plan: Plan, machines: Sequence[Machine], committed: Committed
     ]
 
 
-def _invariants_of_security() -> list[Invariant]:
+def _invariants_of_security(voters: Sequence[NodeId]) -> list[Invariant]:
     """Return what has to hold for each request. They come first: a request that is served wrongly breaks others too."""
     return [
         RefusedRequestsChangeNothing(),
@@ -157,6 +182,7 @@ def _invariants_of_security() -> list[Invariant]:
         ConnectionsEndWithoutProof(),
         AllowedRequestsAreServed(),
         PrincipalsAreProved(),
+        RefusedNodesStop(voters),
     ]
 
 

@@ -12,7 +12,6 @@ from raft.writers.keys import version_of
 from tests.simulation.committed_log import CommittedLog
 from tests.simulation.invariants.observer import Invariant
 from tests.simulation.log_model import is_same_write, write_id_of
-from tests.simulation.transaction_history import TransactionHistory
 
 _CHECKSUM = slice(CHECKED_FROM - 4, CHECKED_FROM)
 """The position of a batch's checksum: before the bytes that it covers."""
@@ -139,8 +138,7 @@ class LatestIsLinearizable(Invariant):
 
     def offset_requested(self, reader: str, timestamp: int) -> None:
         if timestamp == LATEST_TIMESTAMP:
-            history = TransactionHistory(self._committed.model.entries)
-            self._stable[reader] = history.last_stable_offset(self._committed.end_offset)
+            self._stable[reader] = self._committed.history.last_stable_offset(self._committed.end_offset)
 
     def offset_found(self, reader: str, timestamp: int, found: FoundOffset | None) -> None:
         if timestamp == LATEST_TIMESTAMP and found is not None:

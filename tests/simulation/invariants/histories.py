@@ -2,47 +2,56 @@
 
 from __future__ import annotations
 
+from raft.client.results import FoundOffset
 from raft.core.messages import AppendResponse
 from raft.errors import ErrorCode
 from raft.types import FIRST_KEYED_PRODUCER_ID, Batch, BatchHeader, Offset
+from raft.wire.messages.list_offsets import LATEST_TIMESTAMP
 from raft.writers.keys import version_of
 from tests.simulation.committed_log import CommittedLog
 from tests.simulation.invariants.observer import Invariant
 from tests.simulation.log_model import Entry, WriteId, write_id_of
 from tests.simulation.step import Step
+from tests.workload.linearizable import Before, LogJudge
+
+_MAY_MISS_ANYTHING = Offset(1 << 62)
 
 
 class HistoryIsLinearizable(Invariant):
-    """A write that is first requested after another one was acknowledged has a higher offset.
+    """The appends and the reads of the log's end by all clients are linearizable, in true time.
 
-    The log is a total order of all writes, so linearizability demands no more than this.
+    How much a read may miss is not decided here, because records may be behind an open transaction. The invariant
+    `LatestIsLinearizable` compares it with the committed log.
     """
 
-    rules = ("TEST-8",)
+    rules = ("TEST-8", "READ-1")
 
     def __init__(self) -> None:
-        self._acknowledged_end = Offset(0)
-        self._end_when_requested: dict[WriteId, Offset] = {}
+        self._judge = LogJudge()
+        self._begun_writes: dict[WriteId, Before] = {}
+        self._begun_reads: dict[str, Before] = {}
 
     def write_requested(self, client: str, batch: Batch) -> None:
         write_id = write_id_of(batch.header)
         assert write_id is not None, "every simulated write has an id"
-        self._end_when_requested.setdefault(write_id, self._acknowledged_end)
+        self._begun_writes.setdefault(write_id, self._judge.before)
 
     def write_settled(self, client: str, batch: Batch, response: AppendResponse) -> None:
         write_id, at = write_id_of(batch.header), response.base_offset
         if response.error != ErrorCode.NONE or write_id is None or at is None:
             return
-        earliest = self._end_when_requested[write_id]
-        self.require(
-            at >= earliest,
-            "%s: %s is at offset %s, earlier acknowledged writes end at %s",
-            client,
-            write_id,
-            at,
-            earliest,
-        )
-        self._acknowledged_end = max(self._acknowledged_end, Offset(at + 1))
+        # A writer that starts again may send other rows than the log has. No other append begins between its records.
+        wrong = self._judge.appended(self._begun_writes[write_id], at, Offset(at + 1))
+        self.require(wrong is None, "%s: %s %s", client, write_id, wrong)
+
+    def offset_requested(self, reader: str, timestamp: int) -> None:
+        if timestamp == LATEST_TIMESTAMP:
+            self._begun_reads[reader] = self._judge.before
+
+    def offset_found(self, reader: str, timestamp: int, found: FoundOffset | None) -> None:
+        if timestamp == LATEST_TIMESTAMP and found is not None:
+            wrong = self._judge.was_read(self._begun_reads[reader], found.offset, _MAY_MISS_ANYTHING)
+            self.require(wrong is None, "%s: a read of the latest offset %s", reader, wrong)
 
 
 class OnlyRequestedWritesAreCommitted(Invariant):

@@ -19,6 +19,7 @@ from tests.simulation.step import Step
 
 if TYPE_CHECKING:
     from tests.simulation.clients.transactional_producer import Transaction
+    from tests.simulation.inbound import Inbound, Wait
     from tests.simulation.machine import Machine
     from tests.simulation.security.guarded_request import GuardedRequest
 
@@ -107,6 +108,14 @@ class Observer:
 
     def connection_ended(self, machine: Machine, guarded: GuardedRequest, cause: DropCause) -> None:
         """Called when a secured node closes a connection because of a request."""
+
+    def request_waited(self, machine: Machine, wait: Wait) -> None:
+        """Called before a node begins a request that had to wait for the turn of its connection."""
+
+    def turns_ended(self, machine: Machine, connections: Sequence[Inbound]) -> None:
+        """Called when an event loop has nothing to do, while requests wait, with the connections of those that could
+        begin.
+        """
 
     def write_requested(self, client: str, batch: Batch) -> None:
         """Called when a client requests a write for the first time."""

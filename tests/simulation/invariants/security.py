@@ -4,11 +4,17 @@ which the simulator's own model says.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from raft.codec import Message
-from raft.core.events import Event
+from raft.core.effects import Disconnect, Halt, RoleChanged, SendRequest
+from raft.core.events import Event, RequestAbandoned, RequestFailed, RequestReceived, ResponseReceived
+from raft.core.messages import EndQuorumEpochRequest, RequestRefused
+from raft.core.roles import Leader
 from raft.errors import ErrorCode, error_name
 from raft.runtime.caller import ANONYMOUS
 from raft.runtime.drop_cause import DropCause
+from raft.types import NodeId
 from raft.wire.messages.api_versions import ApiVersionsResponse
 from raft.wire.messages.produce import ProduceRequest
 from tests.simulation.faults.intruder_requests import INTRUDER
@@ -18,11 +24,16 @@ from tests.simulation.security.expected import Kind
 from tests.simulation.security.guarded_request import GuardedRequest
 from tests.simulation.security.refusals import REFUSALS, errors_in, what_is_revealed_by
 from tests.simulation.security.rights import principal_of
+from tests.simulation.starting import endpoint_of
 from tests.simulation.step import Step
 
 _LONGEST_DELAY_MS = 1_000
 """A wrong proof has its response after 100 ms; the timers of a node may be somewhat late."""
 
+_REFUSAL_LASTS_MS = 10_000
+"""How long a refusal counts (ERROR-6)."""
+
+_NOT_AUTHORIZED = RequestRefused(error=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
 _OF_SECURITY = (*REFUSALS, ErrorCode.SASL_AUTHENTICATION_FAILED, ErrorCode.ILLEGAL_SASL_STATE)
 
 
@@ -73,12 +84,15 @@ class RefusalsRevealNothing(Invariant):
 
 
 class RefusedRequestsChangeNothing(Invariant):
-    """A request that is refused, or ends its connection, does not reach the core."""
+    """A request that is refused, or ends its connection, does not reach the core.
+
+    With its connection, earlier requests on it may be abandoned.
+    """
 
     rules = ("AUTH-4", "ACL-1", "ACL-3")
 
     def event_submitted(self, machine: Machine, guarded: GuardedRequest, event: Event) -> None:
-        is_served = guarded.expected.kind is Kind.SERVE
+        is_served = guarded.expected.kind is Kind.SERVE or isinstance(event, RequestAbandoned)
         self.require(is_served, "%s gives %s to its core for %s: %s", machine, event, guarded, guarded.expected.why)
 
 
@@ -145,6 +159,57 @@ class AllowedRequestsAreServed(Invariant):
     def connection_ended(self, machine: Machine, guarded: GuardedRequest, cause: DropCause) -> None:
         is_right = guarded.expected.kind is Kind.END
         self.require(is_right, "%s closes the connection of %s, which may be sent: %s", machine, guarded, cause)
+
+
+class RefusedNodesStop(Invariant):
+    """A voter that does not lead stops when a majority of the voters, and at least two, refuse it as not authorized."""
+
+    rules = ("ERROR-6",)
+
+    def __init__(self, voters: Sequence[NodeId]) -> None:
+        self._needed = max(len(voters) // 2 + 1, 2)
+        self._voters = {endpoint_of(voter): voter for voter in voters}
+        self._asked: dict[Machine, dict[int, NodeId]] = {}
+        self._refused_ms: dict[Machine, dict[NodeId, int]] = {}
+
+    def node_started(self, machine: Machine) -> None:
+        self._asked[machine], self._refused_ms[machine] = {}, {}
+
+    def event_handled(self, step: Step) -> None:
+        asked, refused_ms = self._asked[step.machine], self._refused_ms[step.machine]
+        match step.event:
+            case ResponseReceived(number=number, response=response) if number in asked:
+                voter = asked.pop(number)
+                refused_ms.pop(voter, None)
+                if response == _NOT_AUTHORIZED:
+                    refused_ms[voter] = step.now_ms
+                    self._check(step, refused_ms)
+            case RequestFailed(number=number):
+                asked.pop(number, None)
+            case RequestReceived(request=EndQuorumEpochRequest()):
+                asked.clear()
+            case _:
+                pass
+        self._note_effects(step, asked)
+
+    def _check(self, step: Step, refused_ms: Mapping[NodeId, int]) -> None:
+        recent = sorted(voter for voter, at_ms in refused_ms.items() if step.now_ms - at_ms < _REFUSAL_LASTS_MS)
+        stops = any(isinstance(effect, Halt) for effect in step.effects)
+        leads = isinstance(step.role_before, Leader) or isinstance(step.role_after, Leader)
+        goes_on = step.machine.is_voter and not leads and not stops and len(recent) >= self._needed
+        self.require(not goes_on, "%s goes on, although %s do not authorize it", step.machine, recent)
+
+    def _note_effects(self, step: Step, asked: dict[int, NodeId]) -> None:
+        for effect in step.effects:
+            match effect:
+                case RoleChanged():
+                    asked.clear()
+                case SendRequest(number=number, endpoint=endpoint) if endpoint in self._voters:
+                    asked[number] = self._voters[endpoint]
+                case Disconnect():
+                    asked.clear()
+                case _:
+                    pass
 
 
 class PrincipalsAreProved(Invariant):

@@ -85,6 +85,8 @@ class SnapshotsHoldTheState(Invariant):
         for what, table in (("producers", "producers"), ("open transactions", "transactions")):
             found, expected = (_begun(getattr(each.transactions, table)) for each in (loaded, fresh))
             self._same(machine, snapshot, what, found, expected)
+        ended, expected_ended = (each.transactions.image().ended_writes for each in (loaded, fresh))
+        self._same(machine, snapshot, "ended writes", ended, expected_ended)
         index = contents.index
         self._check_records(machine, snapshot, split_batches(content[index.start_position : index.end_position]))
 

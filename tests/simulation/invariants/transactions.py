@@ -4,23 +4,32 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+from raft.client.results import BatchPlan, FoundOffset
 from raft.core.effects import SendResponse
 from raft.core.messages import AppendResponse, ClientFetchRequest
+from raft.core.write_hold import HELD_BACK_MS
 from raft.errors import ErrorCode
 from raft.records.batch import read_records
 from raft.records.split import split_batches
 from raft.transactions import TransactionTable
-from raft.types import FIRST_PART_PRODUCER_ID, Batch, ControlType, Offset, WriteCommit
-from raft.writers import WriteId
+from raft.types import FIRST_PART_PRODUCER_ID, Batch, ControlType, Epoch, Offset, WriteCommit
+from raft.wire.messages.list_offsets import LATEST_TIMESTAMP
+from raft.writers import WriteId, is_of_part, is_part, tag_of
 from tests.simulation.clients.transactional_producer import Transaction
 from tests.simulation.committed_log import CommittedLog
 from tests.simulation.invariants.histories import newly_committed
 from tests.simulation.invariants.observer import CoreRequest, Invariant
 from tests.simulation.log_model import Entry, LogModel
 from tests.simulation.machine import Machine
+from tests.simulation.plan import Plan
 from tests.simulation.step import Step
 from tests.simulation.transaction_history import TransactionHistory
+
+_TRANSACTIONS = 3
+_MOST_BUSY_MS = 2_000
+"""What it takes beside the timeouts of transactions until writes that have begun have ended, on a slow network."""
 
 _CHECK_EVERY = 32
 """A table of transactions is compared with its log once in so many appends of all nodes."""
@@ -98,13 +107,17 @@ class LastStableOffsetIsCorrect(Invariant):
 
     def __init__(self, committed: CommittedLog) -> None:
         self._committed = committed
+        self._expected: dict[Offset, Offset] = {}
+        """By the high watermark: below it, all logs are equal."""
 
     def high_watermark_moved(self, step: Step) -> None:
         high_watermark = step.high_watermark
         if high_watermark is None:
             return
-        history = TransactionHistory(step.log.between(Offset(0), high_watermark))
-        expected, actual = history.last_stable_offset(high_watermark), step.machine.core.last_stable_offset
+        if high_watermark not in self._expected:
+            history = TransactionHistory(step.log.between(Offset(0), high_watermark))
+            self._expected[high_watermark] = history.last_stable_offset(high_watermark)
+        expected, actual = self._expected[high_watermark], step.machine.core.last_stable_offset
         self.require(
             actual == expected,
             "%s has last stable offset %s at high watermark %s, expected %s",
@@ -118,9 +131,101 @@ class LastStableOffsetIsCorrect(Invariant):
         if not isinstance(request, ClientFetchRequest) or not request.read_committed or not records:
             return
         end = split_batches(records)[-1].header.end_offset
-        history = TransactionHistory(self._committed.model.entries)
-        stable = history.last_stable_offset(self._committed.end_offset)
+        stable = self._committed.history.last_stable_offset(self._committed.end_offset)
         self.require(end <= stable, "%s responds with records up to %s, stable is %s", machine, end, stable)
+
+
+class ViewsEndOutsideOfWrites(Invariant):
+    """No end of the log that a client receives, for a batch read or a plan, is within a multipart write."""
+
+    rules = ("TXN-2",)
+
+    def __init__(self, committed: CommittedLog) -> None:
+        self._committed = committed
+
+    def offset_found(self, reader: str, timestamp: int, found: FoundOffset | None) -> None:
+        if timestamp == LATEST_TIMESTAMP and found is not None:
+            self._check(reader, found.offset)
+
+    def batch_planned(self, reader: str, start_offset: Offset, plan: BatchPlan) -> None:
+        self._check(reader, plan.last_stable_offset)
+
+    def _check(self, reader: str, end_offset: Offset) -> None:
+        for first, end in self._committed.history.whole_writes:
+            is_outside = not first < end_offset < end
+            self.require(
+                is_outside, "%s sees the log up to %s, within a write from %s to %s", reader, end_offset, first, end
+            )
+
+
+@dataclass(slots=True)
+class _HeldBack:
+    """Writes that hold a leader's last stable offset back.
+
+    Fields:
+        epoch: of the leader.
+        first_offset: where they begin.
+        end_offset: where they ended when they were first seen.
+        since_ms: when they were first seen.
+        overdue_ms: since when nothing is open that began before `end_offset`; None while something is.
+    """
+
+    epoch: Epoch
+    first_offset: Offset
+    end_offset: Offset
+    since_ms: int
+    overdue_ms: int | None = None
+
+
+class StableOffsetMovesOn(Invariant):
+    """Multipart writes that overlap do not hold the last stable offset of a leader back without end.
+
+    New writes wait in time. Before that and after it, transactions may be open for as long as they may be at all; then
+    those that have begun end one after the other.
+    """
+
+    rules = ("TXN-12",)
+
+    def __init__(self, plan: Plan) -> None:
+        self._allowed_ms = HELD_BACK_MS + _TRANSACTIONS * plan.clients.transaction_timeout_ms + _MOST_BUSY_MS
+        self._held: dict[Machine, _HeldBack] = {}
+
+    def log_appended(self, step: Step) -> None:
+        held = self._held.get(step.machine)
+        if held is None or held.overdue_ms is None or step.leadership is None or held.epoch != step.leadership.epoch:
+            return
+        open_parts = Counter(map(tag_of, filter(is_of_part, step.machine.core.transactions.transactions)))
+        for entry in step.appended:
+            header = entry.header
+            is_new = is_part(header) and not header.is_control and open_parts[tag_of(header.producer_id or 0)] == 1
+            waits = step.now_ms - held.overdue_ms
+            self.require(
+                waits < HELD_BACK_MS or not is_new or header.base_sequence > 0,
+                "%s lets a write begin at %s, although others have held the last stable offset at %s for %s ms",
+                step.machine,
+                header.base_offset,
+                held.first_offset,
+                waits,
+            )
+
+    def high_watermark_moved(self, step: Step) -> None:
+        machine, table, high_watermark = step.machine, step.machine.core.transactions, step.high_watermark
+        if step.leadership is None or high_watermark is None:
+            return
+        stable = table.kafkas_stable_offset(high_watermark)
+        write = table.ended_write_around(stable, high_watermark)
+        if write is None:
+            self._held.pop(machine, None)
+            return
+        held, epoch = self._held.get(machine), step.leadership.epoch
+        if held is None or (held.epoch, held.first_offset) != (epoch, write.first_offset):
+            self._held[machine] = _HeldBack(epoch, write.first_offset, write.end_offset, step.now_ms)
+            return
+        if held.overdue_ms is None and stable >= held.end_offset:
+            held.overdue_ms = step.now_ms
+        held_ms = step.now_ms - held.since_ms
+        detail = "%s: multipart writes that overlap have held the last stable offset at %s for %s ms"
+        self.require(held_ms <= self._allowed_ms, detail, machine, held.first_offset, held_ms)
 
 
 class MultipartWritesAreWhole(Invariant):
@@ -249,7 +354,7 @@ class ReadersSeeCommittedTransactions(Invariant):
 
     def records_seen(self, reader: str, start_offset: Offset, end_offset: Offset, seen: Sequence[Batch]) -> None:
         entries = self._committed.model.entries
-        expected = TransactionHistory(entries).visible(entries, start_offset, end_offset)
+        expected = self._committed.history.visible(entries, start_offset, end_offset)
         actual = [
             (record.offset, record.value or b"")
             for batch in seen
@@ -279,7 +384,7 @@ class PlannedBatchesHaveTheirRows(Invariant):
         self, reader: str, start_offset: Offset, end_offset: Offset, stable: Offset, max_records: int
     ) -> None:
         entries = self._committed.model.entries
-        rows = len(TransactionHistory(entries).visible(entries, start_offset, end_offset))
+        rows = len(self._committed.history.visible(entries, start_offset, end_offset))
         is_right = rows == max_records or (rows < max_records and end_offset == stable)
         self.require(
             is_right,

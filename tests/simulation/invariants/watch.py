@@ -13,6 +13,7 @@ from raft.runtime.drop_cause import DropCause
 from raft.types import Batch, Epoch, Offset, OffsetAndEpoch
 from raft.writers import WriteId
 from tests.simulation.clients.transactional_producer import Transaction
+from tests.simulation.inbound import Inbound, Wait
 from tests.simulation.invariants.observer import CoreRequest, Observer
 from tests.simulation.log_model import Entry, LogModel
 from tests.simulation.machine import Machine
@@ -63,6 +64,8 @@ class Watch(Observer):
         self._for_request_passed = overriding("request_passed")
         self._for_response_given = overriding("response_given")
         self._for_connection_ended = overriding("connection_ended")
+        self._for_request_waited = overriding("request_waited")
+        self._for_turns_ended = overriding("turns_ended")
         self._for_write_requested = overriding("write_requested")
         self._for_write_settled = overriding("write_settled")
         self._for_multipart_requested = overriding("multipart_requested")
@@ -181,6 +184,14 @@ class Watch(Observer):
     def connection_ended(self, machine: Machine, guarded: GuardedRequest, cause: DropCause) -> None:
         for call in self._for_connection_ended:
             call(machine, guarded, cause)
+
+    def request_waited(self, machine: Machine, wait: Wait) -> None:
+        for call in self._for_request_waited:
+            call(machine, wait)
+
+    def turns_ended(self, machine: Machine, connections: Sequence[Inbound]) -> None:
+        for call in self._for_turns_ended:
+            call(machine, connections)
 
     def write_requested(self, client: str, batch: Batch) -> None:
         for call in self._for_write_requested:

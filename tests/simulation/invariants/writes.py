@@ -18,7 +18,6 @@ from tests.simulation.invariants.observer import CoreRequest, Invariant
 from tests.simulation.log_model import Entry, is_same_write, write_id_of
 from tests.simulation.machine import Machine
 from tests.simulation.step import Step
-from tests.simulation.transaction_history import TransactionHistory
 
 _CHECK_EVERY = 64
 """A table of writers is compared with its log once in so many appends of all nodes."""
@@ -76,7 +75,7 @@ class AppendResponsesAreCorrect(Invariant):
     def _check_refused_parts(self, machine: Machine, header: BatchHeader) -> None:
         commit = header.control_value
         assert isinstance(commit, WriteCommit), "checked before"
-        committed = TransactionHistory(self._committed.model.entries).open
+        committed = self._committed.history.open
         counts = {
             producer_id: sum(entry.header.record_count for entry in transaction.entries)
             for producer_id, transaction in committed.items()

@@ -168,7 +168,7 @@ def lagging_follower_responds_offset_out_of_range(patch: pytest.MonkeyPatch) -> 
     patch.setattr(fetching, "_client_error", error_of)
 
 
-@mutation(breaks=("CLIENT-1",), caught_by=("ReadOffsetsStayValid",))
+@mutation(breaks=("CLIENT-1",), caught_by=("ReadOffsetsStayValid", "ReadersSeeCommittedTransactions"))
 def deposed_leader_ignores_the_epoch_of_a_client(patch: pytest.MonkeyPatch) -> None:
     """A deposed leader serves a client that has sent a higher epoch than the leader's."""
 

@@ -12,6 +12,7 @@ from raft.storage.log import Log
 from raft.storage.recovery import Recovery
 from raft.storage.recovery_point import RecoveryPoint
 from raft.storage.segment import Segment
+from raft.storage.stored_epochs import StoredEpochs
 from tests.memory_files.files import MemoryFiles
 from tests.simulation.mutations.mutation import mutation, switched_off
 
@@ -103,10 +104,7 @@ def checksum_not_checked(patch: pytest.MonkeyPatch) -> None:
 def epoch_checkpoint_not_written(patch: pytest.MonkeyPatch) -> None:
     """A flush does not write the leader-epoch-checkpoint."""
 
-    def store_nothing(log: Log, epochs: object) -> None:
-        log._epochs_on_disk = log._epochs
-
-    patch.setattr(Log, "_store_epochs", store_nothing)
+    patch.setattr(StoredEpochs, "store", lambda _stored, _epochs: None)
 
 
 @mutation(breaks=("LOG-17",), caught_by=("NoDiskCallsAfterAnError",))

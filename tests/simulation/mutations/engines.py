@@ -120,6 +120,7 @@ def disconnect_not_carried_out(patch: pytest.MonkeyPatch) -> None:
         "CommittedIsDurable",
         "NodesRestart",
         "QuorumRecovers",
+        "ReplicasGetSoundRecords",
     ),
 )
 def leader_change_record_with_the_previous_epoch(patch: pytest.MonkeyPatch) -> None:

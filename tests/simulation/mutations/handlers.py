@@ -51,7 +51,11 @@ def fetch_handler_reads_above_the_high_watermark(patch: pytest.MonkeyPatch) -> N
 def fetch_response_does_not_say_that_it_is_compacted(patch: pytest.MonkeyPatch) -> None:
     """A response with records of a snapshot does not name the end of the snapshot."""
     parse = _ClientFetch._parse
-    patch.setattr(_ClientFetch, "_parse", lambda self, *arguments: parse(self, *arguments)._replace(compacted_end=None))
+
+    def parse_nothing(self: _ClientFetch, records: bytes, log: Log, read: ReadRange, *, is_cut: bool) -> _Found:
+        return parse(self, records, log, read, is_cut=is_cut)._replace(compacted_end=None)
+
+    patch.setattr(_ClientFetch, "_parse", parse_nothing)
 
 
 @mutation(breaks=("READ-8",), caught_by=("MissingRecordsAreReplaced",))
@@ -59,8 +63,8 @@ def fetch_response_names_the_start_of_its_records_as_the_end_of_the_snapshot(pat
     """A response with records of a snapshot names the offset of the first one, and not the end of the snapshot."""
     parse = _ClientFetch._parse
 
-    def parse_start(self: _ClientFetch, records: bytes, log: Log, read: ReadRange) -> _Found:
-        found = parse(self, records, log, read)
+    def parse_start(self: _ClientFetch, records: bytes, log: Log, read: ReadRange, *, is_cut: bool) -> _Found:
+        found = parse(self, records, log, read, is_cut=is_cut)
         return found if found.compacted_end is None else found._replace(compacted_end=read.start_offset)
 
     patch.setattr(_ClientFetch, "_parse", parse_start)

@@ -12,12 +12,13 @@ from raft.core.read_index import wait_for_commit
 from raft.core.state import State
 from raft.errors import ErrorCode
 from raft.runtime.requests import handlers, offsets
-from raft.types import ReplicaKey
 from raft.wire.messages import list_offsets
 from tests.simulation.mutations.mutation import mutation
 
+_CAUGHT_BY = ("LatestIsLinearizable", "HistoryIsLinearizable", "FoundOffsetsAreCorrect", "AppendResponsesAreCorrect")
 
-@mutation(breaks=("READ-1",), caught_by=("LatestIsLinearizable", "FoundOffsetsAreCorrect", "AppendResponsesAreCorrect"))
+
+@mutation(breaks=("READ-1",), caught_by=_CAUGHT_BY)
 def read_needs_no_confirmation(patch: pytest.MonkeyPatch) -> None:
     """A leader responds to a read at once."""
 
@@ -31,37 +32,34 @@ def read_needs_no_confirmation(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(read_index, "_respond_to_confirmed", respond_to_all)
 
 
-@mutation(breaks=("READ-1",), caught_by=("LatestIsLinearizable", "FoundOffsetsAreCorrect", "AppendResponsesAreCorrect"))
+@mutation(breaks=("READ-1",), caught_by=_CAUGHT_BY)
 def one_voter_less_confirms(patch: pytest.MonkeyPatch) -> None:
-    """A read waits for one voter less than a majority."""
+    """A read waits for one voter less than a majority: in a quorum of three the leader confirms itself."""
 
-    def confirmed_round(progress: QuorumProgress, *, otherwise: int) -> int:
-        needed = progress._majority_without_leader - 1
-        rounds = sorted(progress._confirmed.values(), reverse=True)
-        return otherwise if needed <= 0 else rounds[needed - 1] if len(rounds) >= needed else 0
+    def is_confirmed(progress: QuorumProgress, first_request: int) -> bool:
+        confirmed = len(progress.voters) - len(progress.voters_to_confirm(first_request))
+        return confirmed >= progress._majority_without_leader - 1
 
-    patch.setattr(QuorumProgress, "confirmed_round", confirmed_round)
-
-
-@mutation(breaks=("READ-1",), caught_by=("LatestIsLinearizable", "FoundOffsetsAreCorrect", "AppendResponsesAreCorrect"))
-def observers_confirm(patch: pytest.MonkeyPatch) -> None:
-    """The fetch of an observer counts like that of a voter."""
-    observer_fetched = QuorumProgress.observer_fetched
-
-    def fetched(progress: QuorumProgress, observer: ReplicaKey, *args: Any, **named: Any) -> None:
-        observer_fetched(progress, observer, *args, **named)
-        progress.voter_confirmed(observer.node_id, 1 << 60)
-
-    patch.setattr(QuorumProgress, "observer_fetched", fetched)
+    patch.setattr(QuorumProgress, "is_confirmed", is_confirmed)
 
 
-@mutation(breaks=("READ-1",), caught_by=("LatestIsLinearizable", "FoundOffsetsAreCorrect"))
+@mutation(breaks=("READ-2",), caught_by=_CAUGHT_BY)
+def confirmation_lasts(patch: pytest.MonkeyPatch) -> None:
+    """A voter that has confirmed the leader once confirms all later reads of its epoch."""
+
+    def is_confirmed(progress: QuorumProgress, _first_request: int) -> bool:
+        return len(progress._confirmed) >= progress._majority_without_leader
+
+    patch.setattr(QuorumProgress, "is_confirmed", is_confirmed)
+
+
+@mutation(breaks=("READ-1",), caught_by=_CAUGHT_BY)
 def handler_does_not_wait_for_the_confirmation(patch: pytest.MonkeyPatch) -> None:
     """The handler of ListOffsets serves a linearizable request like any other."""
     patch.setattr(handlers, "list_offsets", offsets._list_offsets)
 
 
-@mutation(breaks=("READ-1",), caught_by=("LatestIsLinearizable", "FoundOffsetsAreCorrect"))
+@mutation(breaks=("READ-1",), caught_by=_CAUGHT_BY)
 def client_asks_for_any_end(patch: pytest.MonkeyPatch) -> None:
     """The client does not request a linearizable offset."""
     request_class = list_offsets.ListOffsetsRequest

@@ -23,13 +23,13 @@ from tests.simulation.mutations.mutation import mutation
 @mutation(breaks=("CLIENT-16",), caught_by=("SessionEpochNeverFalls",))
 def session_forgets_the_epoch(patch: pytest.MonkeyPatch) -> None:
     """A session that searches for another leader forgets its highest epoch, and may accept a deposed one."""
-    forget_leader = Session._forget_leader
+    forget_leader = Session.forget_leader
 
     def forget_epoch_too(session: Session, failure: str, deadline: Deadline, now_ms: int) -> Operation[int]:
         session.epoch = Epoch(0)
         return forget_leader(session, failure, deadline, now_ms)
 
-    patch.setattr(Session, "_forget_leader", forget_epoch_too)
+    patch.setattr(Session, "forget_leader", forget_epoch_too)
 
 
 @mutation(breaks=("CLIENT-8",), caught_by=("OnlyRequestedWritesAreCommitted",))

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 import pytest
 
 from raft.core import following
 from raft.core.disk_room import DiskRoom
 from raft.core.state import State
+from raft.errors import DiskFullError, StorageError
+from raft.runtime.job_queue import JobQueue, _Job
+from raft.runtime.log_append import LogAppend
 from raft.runtime.space_keeper import SpaceKeeper
-from raft.types import Batch
+from raft.storage.directory import ReplicaDirectory
+from raft.storage.segment import Segment
+from raft.types import Batch, BatchHeader, ElectionState
 from tests.simulation.mutations.mutation import mutation
 
 
@@ -57,3 +63,61 @@ def disk_is_measured_once_only(patch: pytest.MonkeyPatch) -> None:
 def follower_with_a_full_disk_fetches_nothing_more(patch: pytest.MonkeyPatch) -> None:
     """A replica that had no room for a batch does not ask for it again."""
     patch.setattr(following, "FULL_DISK_PAUSE_MS", 1 << 40)
+
+
+@mutation(breaks=("LOG-27",), caught_by=("RecoveredLogMatchesWrites", "FlushedIsDurable", "NodesRestart", "LogsMatch"))
+def torn_append_stays_when_room_is_missing(patch: pytest.MonkeyPatch) -> None:
+    """The part of a batch that was written before the disk was full stays before the repeated batch."""
+
+    def append(segment: Segment, data: bytes, headers: Sequence[BatchHeader]) -> None:
+        position = segment.size_bytes
+        segment._file.append(data)
+        for header in headers:
+            segment.indexes.note(header, position)
+            position += header.size_bytes
+
+    patch.setattr(Segment, "append", append)
+
+
+@mutation(breaks=("LOG-27",), caught_by=("NoUnexpectedErrors",))
+def node_stops_when_room_is_missing(patch: pytest.MonkeyPatch) -> None:
+    """A job for which the disk has no room ends the node, like any other error of the disk."""
+    do = JobQueue._do
+
+    def do_or_fail(queue: JobQueue, jobs: Sequence[_Job[object]]) -> Sequence[_Job[object]]:
+        left = do(queue, jobs)
+        if left:
+            raise StorageError("the disk has no room")
+        return left
+
+    patch.setattr(JobQueue, "_do", do_or_fail)
+
+
+@mutation(breaks=("LOG-27",), caught_by=("QuorumRecovers",))
+def jobs_without_room_are_never_tried_again(patch: pytest.MonkeyPatch) -> None:
+    """What waits for room waits for ever."""
+    patch.setattr(JobQueue, "retry", lambda _queue: None)
+
+
+@mutation(breaks=("LOG-27", "STATE-5"), caught_by=("StoredBeforeSent", "RoleIsStored"))
+def vote_is_sent_although_there_was_no_room_for_it(patch: pytest.MonkeyPatch) -> None:
+    """An election state for which the disk has no room counts as stored."""
+    store = ReplicaDirectory.store_election_state
+
+    def store_or_not(directory: ReplicaDirectory, state: ElectionState, *, kraft_version: int = 0) -> None:
+        with suppress(DiskFullError):
+            store(directory, state, kraft_version=kraft_version)
+
+    patch.setattr(ReplicaDirectory, "store_election_state", store_or_not)
+
+
+@mutation(breaks=("LOG-27",), caught_by=("FlushedIsDurable", "EpochCheckpointMatchesLog", "ReadsFindRecords"))
+def append_without_room_is_left_out(patch: pytest.MonkeyPatch) -> None:
+    """A batch for which the disk has no room is dropped, and the flush behind it is done."""
+    call = LogAppend.__call__
+
+    def drop(append: LogAppend) -> None:
+        with suppress(DiskFullError):
+            call(append)
+
+    patch.setattr(LogAppend, "__call__", drop)

@@ -7,17 +7,28 @@ from dataclasses import replace
 
 import pytest
 
+from raft.compaction import making
 from raft.core import appending, moves, transactions
 from raft.core.appender import Appender
 from raft.core.events import TransactionEndRequested
 from raft.core.state import State
 from raft.core.transaction_timeouts import TransactionTimeouts
+from raft.core.write_hold import WriteHold
 from raft.errors import ErrorCode
 from raft.runtime.requests import fetch
+from raft.snapshots import state_batches
 from raft.storage import data_records
 from raft.storage.aborted_index import AbortedIndex
 from raft.storage.producer_snapshots import ProducerSnapshots
-from raft.transactions import OpenTransaction, ProducerStateImage, TransactionalProducer, TransactionTable
+from raft.transactions import (
+    EndedWrite,
+    OpenTransaction,
+    ProducerStateImage,
+    SnapshotSummary,
+    TransactionalProducer,
+    TransactionTable,
+)
+from raft.transactions.ended_writes import EndedWrites
 from raft.transactions.image import NO_TRANSACTIONS
 from raft.types import BatchHeader, ControlType, Offset
 from raft.writers import Accepted, WriteId
@@ -58,6 +69,66 @@ def parts_of_a_write_end_one_by_one(patch: pytest.MonkeyPatch) -> None:
         markers(state, appender)
 
     patch.setattr(appending, "commit_parts", commit_parts)
+
+
+@mutation(breaks=("TXN-2",), caught_by=("LastStableOffsetIsCorrect", "ViewsEndOutsideOfWrites"))
+def last_stable_offset_is_kafkas(patch: pytest.MonkeyPatch) -> None:
+    """A part of a committed write is visible while another transaction is open that began within the write."""
+    patch.setattr(TransactionTable, "ended_write_around", lambda _table, _stable, _high_watermark: None)
+
+
+@mutation(breaks=("TXN-2",), caught_by=("LastStableOffsetIsCorrect", "ViewsEndOutsideOfWrites"))
+def last_stable_offset_is_moved_out_of_one_write_only(patch: pytest.MonkeyPatch) -> None:
+    """The first offset of a write may be within another write."""
+
+    def add(writes: EndedWrites, first_offset: Offset, end_offset: Offset) -> None:
+        writes._ranges.append(EndedWrite(first_offset=first_offset, end_offset=end_offset))
+
+    patch.setattr(EndedWrites, "add", add)
+
+
+@mutation(
+    breaks=("TXN-2", "LOG-22"),
+    caught_by=("LastStableOffsetIsCorrect", "TransactionTableMatchesLog", "SnapshotsHoldTheState"),
+)
+def ended_writes_forgotten_at_a_start(patch: pytest.MonkeyPatch) -> None:
+    """A producer snapshot does not contain the ended writes that an open transaction holds back."""
+    write = ProducerSnapshots.write
+
+    def write_less(snapshots: ProducerSnapshots, image: ProducerStateImage, *, last_segment: Offset) -> None:
+        less = replace(image.transactions, ended_writes=())
+        write(snapshots, replace(image, transactions=less), last_segment=last_segment)
+
+    patch.setattr(ProducerSnapshots, "write", write_less)
+
+
+@mutation(breaks=("TXN-2",), caught_by=("LastStableOffsetIsCorrect", "TransactionTableMatchesLog"))
+def ended_writes_forgotten_at_a_truncation(patch: pytest.MonkeyPatch) -> None:
+    """A truncation forgets the ended writes that are committed, too."""
+    truncated = TransactionTable.truncated
+
+    def forget(table: TransactionTable, end_offset: Offset) -> None:
+        truncated(table, end_offset)
+        table._ended_writes.clear()
+
+    patch.setattr(TransactionTable, "truncated", forget)
+
+
+@mutation(breaks=("TXN-2", "SNAPSHOT-2"), caught_by=("SnapshotsHoldTheState", "LastStableOffsetIsCorrect"))
+def snapshot_of_the_log_without_ended_writes(patch: pytest.MonkeyPatch) -> None:
+    """A replica that loads a snapshot does not know within which writes a transaction is open."""
+
+    def batches_without(state: SnapshotSummary) -> list[bytes]:
+        transactions = replace(state.producers.transactions, ended_writes=())
+        return state_batches(replace(state, producers=replace(state.producers, transactions=transactions)))
+
+    patch.setattr(making, "state_batches", batches_without)
+
+
+@mutation(breaks=("TXN-12",), caught_by=("StableOffsetMovesOn",))
+def new_writes_never_wait(patch: pytest.MonkeyPatch) -> None:
+    """Multipart writes that overlap each other hold the last stable offset back without end."""
+    patch.setattr(WriteHold, "is_active", lambda _hold, _now_ms: False)
 
 
 @mutation(breaks=("TXN-7",), caught_by=("QuorumRecovers", "MultipartWritesAreWhole"))

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from raft.core import RaftCore
+from raft.epoch_cache import EpochCache
+from raft.storage.damage import DamagedPart
 from raft.storage.recovery import Recovery
 from raft.storage.scrub import Scrub
 from raft.storage.segment import Segment
 from raft.storage.snapshots import SnapshotFolder
+from raft.storage.survey import Survey
 from raft.transactions import ProducerStateImage
-from raft.types import BatchHeader
+from raft.types import BatchHeader, Offset
 from tests.simulation.mutations.mutation import mutation
 
 
@@ -42,15 +45,15 @@ def batches_of_trusted_segments_are_not_counted(patch: pytest.MonkeyPatch) -> No
 @mutation(breaks=("LOG-26",), caught_by=("DamageIsFound",))
 def scrub_leaves_out_full_segments(patch: pytest.MonkeyPatch) -> None:
     """The scrub checks the last segment only."""
-    check: Callable[..., None] = Scrub._check
+    advance = Survey.advance
 
-    def check_last(scrub: Scrub, segment: Segment, max_bytes: int, committed_offset: int) -> None:
-        if segment.summary is not None:
-            scrub._leave(segment)
-        else:
-            check(scrub, segment, max_bytes, committed_offset)
+    def advance_in_last(survey: Survey, max_bytes: int, end_offset: Offset) -> list[DamagedPart]:
+        if survey._segment.summary is None:
+            return advance(survey, max_bytes, end_offset)
+        survey.position, survey.offset = survey._segment.size_bytes, survey._end_offset
+        return []
 
-    patch.setattr(Scrub, "_check", check_last)
+    patch.setattr(Survey, "advance", advance_in_last)
 
 
 @mutation(breaks=("LOG-26",), caught_by=("DamageIsFound",))
@@ -68,10 +71,11 @@ def scrub_expects_snapshots_that_were_removed(patch: pytest.MonkeyPatch) -> None
 @mutation(breaks=("LOG-26",), caught_by=("SoundLogHasNoDamage",))
 def scrub_takes_rising_epochs_for_damage(patch: pytest.MonkeyPatch) -> None:
     """The scrub expects one epoch in the whole log."""
-    check = Scrub._check_place
+    check = Survey._check_place
 
-    def check_place(scrub: Scrub, file: Segment, header: BatchHeader) -> None:
-        scrub._epoch = max(scrub._epoch, scrub._log.end.epoch)
-        check(scrub, file, header)
+    def check_place(survey: Survey, header: BatchHeader) -> None:
+        last = survey._epochs.entries[-1]
+        survey._epochs = EpochCache((replace(last, start_offset=Offset(0)),))
+        check(survey, header)
 
-    patch.setattr(Scrub, "_check_place", check_place)
+    patch.setattr(Survey, "_check_place", check_place)

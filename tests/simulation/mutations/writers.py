@@ -40,7 +40,9 @@ def uncommitted_snapshot_loaded_on_restart(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ProducerSnapshots, "newest", newest_of_all)
 
 
-@mutation(breaks=("LOG-22",), caught_by=("WriterTableMatchesLog", "TransactionTableMatchesLog"))
+@mutation(
+    breaks=("LOG-22",), caught_by=("WriterTableMatchesLog", "TransactionTableMatchesLog", "SnapshotsHoldTheState")
+)
 def snapshot_not_removed_by_truncation(patch: pytest.MonkeyPatch) -> None:
     """A truncation leaves snapshots of truncated offsets, and a start loads them once these are written again."""
     patch.setattr(ProducerSnapshots, "remove_after", lambda _snapshots, _end_offset: None)

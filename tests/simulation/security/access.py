@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from raft.runtime.caller import Caller
 from raft.security.credentials import Credentials
 from raft.security.rules import Rules
@@ -37,18 +39,18 @@ class SimulatedGate:
         self.known: Known
         self.rules: Rules
         self.renew()
-        is_plain = self.known.mechanism == PLAIN
+        # Those of PLAIN are in the configuration, which a node does not read again.
+        passwords = self.known.passwords if self.known.mechanism == PLAIN else {}
         self._verifiers = Verifiers(
             (self.known.mechanism,),
-            # Those of PLAIN are in the configuration, which a node does not read again.
-            passwords=self.known.passwords if is_plain else {},
+            passwords=lambda: passwords,
             credentials=lambda: self._credentials,
             pepper=b"%d" % node_id,
         )
 
     def renew(self) -> None:
         """Read the files."""
-        known = self.known = self._access.known
+        known = self.known = self._access.known_at(self._node_id)
         super_users = frozenset(map(principal_of, known.permissions.super_users))
         self.rules = Rules.parse(known.permissions.to_text(), super_users=super_users)
         if known.mechanism == SCRAM:
@@ -71,6 +73,7 @@ class AccessControl:
 
     Attributes:
         gates: what each node has read of them.
+        refused_everywhere: the nodes that the rules of all nodes have refused at some time.
         overheard: the messages of SCRAM by which users have proved their names last, as an intruder has seen them.
         has_faults: whether connections may fail.
     """
@@ -82,7 +85,10 @@ class AccessControl:
         self._nonces = Dice(plan.seed, "nonces")
         self._removed: frozenset[str] = frozenset()
         self._permissions = first_permissions(plan)
+        self._refused_nodes: frozenset[NodeId] = frozenset()
+        self._refused_at: frozenset[NodeId] = frozenset()
         self.has_faults = True
+        self.refused_everywhere: frozenset[NodeId] = frozenset()
         self.overheard: dict[str, list[bytes]] = {}
         self.gates = {node_id: SimulatedGate(self, node_id) for node_id in (*plan.voters, *plan.observers)}
 
@@ -92,12 +98,20 @@ class AccessControl:
         return self._permissions
 
     @property
-    def known(self) -> Known:
-        """The users and rules as they are now in the files of all nodes."""
+    def has_wrong_rules(self) -> bool:
+        """Whether the rules of some node refuse a node now."""
+        return bool(self._refused_at)
+
+    def known_at(self, node_id: NodeId) -> Known:
+        """Return the users and rules as they are now in the files of a node."""
+        permissions = self._permissions
+        if node_id in self._refused_at:
+            refused = self._refused_nodes - {node_id}
+            permissions = permissions.without_nodes(refused, [user_of(node, self._plan) for node in refused])
         return Known(
             passwords={user: password_of(user) for user in all_users(self._plan) if user not in self._removed},
             removed=self._removed,
-            permissions=self._permissions,
+            permissions=permissions,
             voters=self._plan.voters,
             mechanism=self._plan.security.mechanism,
             max_reauth_ms=self._plan.security.max_reauth_ms,
@@ -125,6 +139,7 @@ class AccessControl:
         """Give back all users and rights at once, and let connections fail no more."""
         self.has_faults = False
         self._removed, self._permissions = frozenset(), first_permissions(self._plan)
+        self._refused_nodes = self._refused_at = frozenset()
         for gate in self.gates.values():
             gate.renew()
 
@@ -146,6 +161,18 @@ class AccessControl:
     def add_user(self, user: str) -> None:
         """Add a user that was removed."""
         self._removed -= {user}
+        self._publish()
+
+    def refuse_nodes(self, nodes: Collection[NodeId], *, at: Collection[NodeId]) -> None:
+        """Let the rules of some nodes refuse other nodes."""
+        self._refused_nodes, self._refused_at = frozenset(nodes), frozenset(at)
+        if len(at) > 1:
+            self.refused_everywhere |= self._refused_nodes
+        self._publish()
+
+    def refuse_no_nodes(self) -> None:
+        """Correct the rules."""
+        self._refused_nodes = self._refused_at = frozenset()
         self._publish()
 
     def _publish(self) -> None:

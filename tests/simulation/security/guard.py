@@ -58,6 +58,9 @@ class _Proof:
     def when_gone(self, forget: object) -> None:
         """See `Respond.when_gone`."""
 
+    def charge(self, used_s: float) -> None:
+        """See `Respond.charge`."""
+
     def mark_as_from_peer(self) -> None:
         """See `Respond.mark_as_from_peer`."""
 

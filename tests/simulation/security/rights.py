@@ -40,7 +40,9 @@ class Permissions:
         if user in self.super_users or right in self._rights_of(user) or right in self._rights_of(EVERYONE):
             return True
         is_node = user in self.observers or user in self.voters.values()
-        return right is Right.DESCRIBE and (is_node or bool(self._rights_of(user)))
+        if is_node:
+            return right in (Right.READ, Right.DESCRIBE)
+        return right is Right.DESCRIBE and bool(self._rights_of(user))
 
     def may_speak_as(self, user: str, node_id: NodeId, *, is_voter: bool) -> bool:
         """Return whether a user may send requests in the name of a node (ACL-3)."""
@@ -56,6 +58,16 @@ class Permissions:
     def with_right(self, user: str, right: Right) -> Permissions:
         """Return these permissions with one more right of a user."""
         return self._with_rights(user, self._rights_of(user) | {right})
+
+    def without_nodes(self, nodes: Collection[NodeId], observers: Collection[str]) -> Permissions:
+        """Return these permissions when nodes have other users than those that they use.
+
+        Args:
+            nodes: the nodes. A voter that only super users may speak as stays as it is.
+            observers: the users of those that are not voters.
+        """
+        voters = {voter: f"former {user}" if voter in nodes else user for voter, user in self.voters.items()}
+        return replace(self, voters=voters, observers=self.observers - set(observers))
 
     def to_text(self) -> str:
         """Return the text of the file with these rules, without the super users."""

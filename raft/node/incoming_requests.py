@@ -1,0 +1,99 @@
+"""The requests that one connection has received and not begun: the next one, and the bytes behind it."""
+
+from __future__ import annotations
+
+from raft.node.entrance import Entrance
+from raft.node.large_frames import SMALL_FRAME_BYTES, LargeFrames, Source
+from raft.node.read_buffer import SMALL_BYTES
+from raft.node.received_frames import ReceivedFrames
+from raft.node.request_frames import MAX_REQUEST_BYTES, check_size, is_append
+
+
+class IncomingRequests:
+    """Finds the requests in what a connection has received, and checks their sizes.
+
+    Args:
+        source: the connection.
+        entrance: of the connection.
+        large_frames: counts what is received of large frames.
+        max_frame_bytes: the largest request that is accepted, in bytes.
+
+    Attributes:
+        next: the frame of the next request; None while none is found.
+    """
+
+    def __init__(self, source: Source, entrance: Entrance, large_frames: LargeFrames, max_frame_bytes: int) -> None:
+        self.next: bytes | None = None
+        self._source = source
+        self._entrance = entrance
+        self._large_frames = large_frames
+        self._frames = ReceivedFrames(max_frame_bytes, entrance.decryption)
+
+    def __bool__(self) -> bool:
+        """Return whether there is a request, or bytes that were not looked at."""
+        return self.next is not None or bool(self._frames)
+
+    @property
+    def waiting_bytes(self) -> int:
+        """How many received bytes are kept as they were received."""
+        return self._frames.waiting_bytes
+
+    @property
+    def has_partial_frame(self) -> bool:
+        """Whether a part of a frame was found whose rest is missing."""
+        return self._frames.partial.has_partial_frame
+
+    @property
+    def has_large_frame(self) -> bool:
+        """Whether the rest of a frame is missing that is larger than the small reads."""
+        return self._frames.partial.announced_bytes > SMALL_BYTES
+
+    @property
+    def next_takes_budget(self) -> bool:
+        """Whether the next request counts against the budget of appends, of which unknown clients take nothing."""
+        return self.next is not None and is_append(self.next) and self._entrance.caller.is_authenticated
+
+    def add(self, data: bytes) -> None:
+        """Keep bytes that were received."""
+        self._frames.add(data)
+
+    def clear(self) -> None:
+        """Drop what was received."""
+        self._frames.clear()
+        self.next = None
+
+    def look(self) -> bool:
+        """Look for the next request in some of the bytes; return whether one is complete in them.
+
+        Raises:
+            AuthenticationError, DecodeError: see `ReceivedFrames.take`.
+            DecodeError: the request is too large for what it is.
+        """
+        self.next = frame = self._frames.take()
+        if frame is None:
+            return False
+        if len(frame) > MAX_REQUEST_BYTES:
+            check_size(frame, len(frame), is_authenticated=self._entrance.caller.is_authenticated)
+        if len(frame) > SMALL_FRAME_BYTES:
+            self._large_frames.received(self._source, len(frame), is_complete=True)
+        return True
+
+    def take(self) -> bytes:
+        """Return the next request, which there is, and forget it."""
+        frame, self.next = self.next, None
+        assert frame is not None, "there is one"
+        if len(frame) > SMALL_FRAME_BYTES:
+            self._large_frames.forget(self._source)
+        return frame
+
+    def check_the_rest(self) -> None:
+        """Check the frame that is partly received, when all bytes were looked at.
+
+        Raises:
+            DecodeError: it announces too many bytes for what it is.
+        """
+        partial = self._frames.partial
+        if partial.received_bytes > SMALL_FRAME_BYTES:
+            self._large_frames.received(self._source, partial.received_bytes, is_complete=False)
+        if partial.announced_bytes > MAX_REQUEST_BYTES:
+            check_size(partial.begin, partial.announced_bytes, is_authenticated=self._entrance.caller.is_authenticated)

@@ -1,0 +1,25 @@
+"""The turns of the connections on an asyncio event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from raft.runtime.turns import Turns
+
+
+def turns_of_event_loop(settle: Callable[[], None]) -> Turns:
+    """Return the turns of the event loop that runs.
+
+    Args:
+        settle: see `Turns`.
+    """
+    loop = asyncio.get_running_loop()
+    return Turns(
+        now_s=loop.time,
+        used_s=time.thread_time,
+        call_soon=loop.call_soon,
+        call_later=loop.call_later,
+        settle=settle,
+    )

@@ -1,0 +1,51 @@
+"""The memory into which the connections of an event loop read: one after the other, so all of them share it.
+
+How much is read at once is how much a connection holds while it waits for its turn. Small requests fit into a small
+read. The rest of a large frame is read in large pieces, and counts against the budget of large frames.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from abc import abstractmethod
+
+SMALL_BYTES = 1 << 14
+LARGE_BYTES = 1 << 18
+"""As asyncio reads at once."""
+
+
+class ReadBuffer:
+    """The memory of one event loop."""
+
+    def __init__(self) -> None:
+        self.large = memoryview(bytearray(LARGE_BYTES))
+        self.small = self.large[:SMALL_BYTES]
+
+
+class ReadBufferProtocol(asyncio.BufferedProtocol):
+    """A connection that reads into a `ReadBuffer`.
+
+    Args:
+        buffer: of the event loop.
+    """
+
+    def __init__(self, buffer: ReadBuffer) -> None:
+        self._buffer = buffer
+
+    @property
+    @abstractmethod
+    def has_large_frame(self) -> bool:
+        """Whether the rest of a large frame follows."""
+
+    @abstractmethod
+    def data_received(self, data: bytes) -> None:
+        """Receive bytes."""
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """Return where the next data is put; `buffer_updated` follows before another connection reads."""
+        del sizehint  # asyncio and uvloop give none.
+        return self._buffer.large if self.has_large_frame else self._buffer.small
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Receive so many bytes of the buffer."""
+        self.data_received(bytes(self._buffer.large[:nbytes]))
