@@ -98,12 +98,12 @@ def test_killed_quorum_leaves_no_process(tmp_path: Path) -> None:
 def test_directory_outlives_the_quorum(tmp_path: Path) -> None:
     data, temporary = tmp_path / "data", tmp_path / "temporary"
     temporary.mkdir()
-    base_port = str(_base_port())
     with running_dev(temporary, "--voters", "1", "--data-dir", str(data)) as first:
         with first.client() as client:
             client.append(batch_of(b"kept"))
         first.end(signal.SIGTERM)
     cluster_id = json.loads((data / "quorum.json").read_text())["clusterId"]
+    base_port = str(_base_port())
 
     with running_dev(temporary, "--voters", "1", "--data-dir", str(data), "--base-port", base_port) as second:
         with second.client() as client:

@@ -82,8 +82,16 @@ class Seen:
     @property
     def secrets(self) -> dict[str, str]:
         """All secrets that are only referred to, and those of the quorum beside the driver."""
-        service = json.loads((self.service / "secrets.json").read_text())["passwords"]
-        return self.planted.secrets | {f"service's {name}": password for name, password in service.items()}
+        passwords = json.loads((self.service / "secrets.json").read_text())["passwords"]
+        return {
+            **self.planted.secrets,
+            **{f"service's {name}": password for name, password in passwords.items()},
+            **{
+                f"key in {path.relative_to(self.service)}": _key(path)
+                for path in self.service.rglob("*.pem")
+                if _key(path)
+            },
+        }
 
     @property
     def kept(self) -> list[bytes]:
@@ -208,3 +216,9 @@ def _command_line(process: psutil.Process) -> str:
     with suppress(psutil.NoSuchProcess):  # Workers of Python end while they are looked at.
         return " ".join(process.cmdline())
     return ""
+
+
+def _key(path: Path) -> str:
+    """Return the second line of a PEM file's private key, since the first is much the same in all; "" without a key."""
+    _, _, key = path.read_text().partition("PRIVATE KEY-----\n")
+    return key.split("\n")[1] if key else ""

@@ -6,7 +6,6 @@ The same search finds a text that is planted in each of these places, and passwo
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -87,7 +86,12 @@ def test_password_that_an_option_has_stands_in_debug_logs_of_others_only(seen: S
 def test_secrets_of_a_quorum_beside_the_driver_stand_in_private_files_only(seen: Seen) -> None:
     found = Search(seen.secrets).in_folder(seen.service)
 
-    assert {Path(path).name for _, path in found} == {"secrets.json", "client.properties", "node.properties"}
+    assert found == {
+        ("service's application", "secrets.json"),
+        ("service's application", "client.properties"),
+        ("key in authority.pem", "authority.pem"),
+        ("key in node-1/node.pem", "node-1/node.pem"),
+    }
     for path in (seen.handed_file, *seen.service.rglob("*")):
         assert path.stat().st_mode & 0o077 == 0, path
 

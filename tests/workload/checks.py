@@ -158,21 +158,24 @@ def staleness_ms(
     first_ns = [acknowledged_ns for _, acknowledged_ns in acknowledged]
     for at in range(len(first_ns) - 2, -1, -1):
         first_ns[at] = min(first_ns[at], first_ns[at + 1])
-    held_until = _held_until(transactions)
+    held = held_until(transactions)
     for read in reads:
         shown = read.high_watermark
         if shown is None:
             continue
-        missed = Offset(held_until[shown] - 1) if shown in held_until else shown
+        missed = Offset(held[shown] - 1) if shown in held else shown
         at = bisect_left(offsets, missed)
         if at < len(offsets) and first_ns[at] < read.invoked_ns:
             yield (read.invoked_ns - first_ns[at]) / _MILLISECOND_NS, read
 
 
-def _held_until(transactions: Iterable[LoggedTransaction]) -> dict[Offset, Offset]:
-    """Return where the last marker is that a last stable offset waits for, by the first offset of each transaction."""
+def held_until(transactions: Iterable[LoggedTransaction]) -> dict[Offset, Offset]:
+    """Return the end of the last marker that a last stable offset waits for, by the first offset of each transaction.
+
+    A multipart write also waits for those that began within it, and for those that began within these (TXN-2).
+    """
     in_order = sorted(transactions, key=lambda transaction: transaction.first_offset)
-    held_until: dict[Offset, Offset] = {}
+    ends: dict[Offset, Offset] = {}
     for at, transaction in enumerate(in_order):
         held = reached = transaction.end_offset or _NEVER_ENDED
         if transaction.is_part:
@@ -182,8 +185,8 @@ def _held_until(transactions: Iterable[LoggedTransaction]) -> dict[Offset, Offse
                 end_offset = later.end_offset or _NEVER_ENDED
                 held = max(held, end_offset)
                 reached = max(reached, end_offset) if later.is_part else reached
-        held_until[transaction.first_offset] = held
-    return held_until
+        ends[transaction.first_offset] = held
+    return ends
 
 
 def too_stale(staleness: Iterable[tuple[float, Read]], *, allowed_ms: float) -> Iterator[str]:

@@ -8,15 +8,13 @@ from dataclasses import fields
 from pathlib import Path
 
 from raft.types import Offset
-from tests.workload.checks import Write, places_of
+from tests.workload.checks import Write, held_until, places_of
 from tests.workload.history import LoggedValue, Read
 from tests.workload.linearizable import TimedAppend, TimedRead
 from tests.workload.visible_log import LoggedTransaction
 
 NEVER_NS = (1 << 63) - 1
 """When an append without an acknowledgement ends: it may take effect at any time after its request."""
-
-_NEVER_ENDED = Offset(1 << 62)
 
 
 def timed_appends(writes: Iterable[Write], log: Sequence[LoggedValue]) -> Iterator[TimedAppend]:
@@ -43,18 +41,19 @@ def timed_reads(reads: Iterable[Read], transactions: Iterable[LoggedTransaction]
 
     Args:
         reads: the reads.
-        transactions: those of the log. A read that returns the begin of one cannot see what is before its end marker.
+        transactions: those of the log. A read that returns the begin of one cannot see what is before the marker that
+            the last stable offset waits for.
     """
-    ends = {transaction.first_offset: transaction.end_offset for transaction in transactions}
+    held = held_until(transactions)
     for read in reads:
         if read.is_latest and read.high_watermark is not None:
-            marker_end = (ends[read.high_watermark] or _NEVER_ENDED) if read.high_watermark in ends else None
+            shown = read.high_watermark
             yield TimedRead(
                 name=read.session,
                 invoked_ns=read.invoked_ns,
                 answered_ns=read.answered_ns,
-                end_offset=read.high_watermark,
-                hidden_to=read.high_watermark if marker_end is None else Offset(marker_end - 1),
+                end_offset=shown,
+                hidden_to=Offset(held[shown] - 1) if shown in held else shown,
             )
 
 
