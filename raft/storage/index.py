@@ -65,11 +65,6 @@ class OffsetIndex:
         slot = bisect_right(self._positions, position) - 1
         return self._positions[slot] if slot >= 0 else 0
 
-    def entry_before(self, offset: Offset) -> tuple[Offset, int] | None:
-        """Return last offset and position of the batch at `position_before`; None for the first batch."""
-        slot = bisect_right(self._relative_offsets, offset - self._base_offset) - 1
-        return self._entry(slot) if slot >= 0 else None
-
     def entries_before(self, position: int) -> Iterator[tuple[Offset, int]]:
         """Yield last offset and position of the indexed batches that begin before `position`, the last one first."""
         for slot in reversed(range(bisect_left(self._positions, position))):

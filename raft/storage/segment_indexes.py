@@ -150,10 +150,6 @@ class SegmentIndexes:
         offset = self._use().times.offset_reaching(timestamp_ms)
         return self.position_below(self._offset_of_largest if offset is None else offset)
 
-    def entry_before(self, offset: Offset) -> tuple[Offset, int] | None:
-        """See `OffsetIndex.entry_before`."""
-        return self._use().offsets.entry_before(offset)
-
     def entries_before(self, position: int) -> Iterator[tuple[Offset, int]]:
         """See `OffsetIndex.entries_before`."""
         return self._use().offsets.entries_before(position)

@@ -322,6 +322,7 @@ def test_only_batches_that_fit_the_range_are_taken(sent_batches: list[tuple[int,
         pytest.param(fetch_response(epoch=5, leader=2, batches=batches((4, 2), epoch=4)), id="of another epoch"),
         pytest.param(fetch_response(epoch=5, leader=2, batches=batches((4, 3))), id="it ends behind the range"),
         pytest.param(fetch_response(epoch=5, leader=2, error=ErrorCode.STORAGE_ERROR), id="damaged there too"),
+        pytest.param(fetch_response(epoch=5, leader=2, damage="a wrong checksum"), id="damaged on the way"),
     ],
 )
 @pytest.mark.rule("LOG-31")
@@ -393,6 +394,22 @@ def test_records_of_a_range_that_was_removed_meanwhile_are_dropped() -> None:
     effects = node.gets(fetch_response(epoch=5, leader=2, batches=batches((4, 2))), of=2, now_ms=110)
 
     assert not any(isinstance(each, RepairLog) for each in effects)
+
+
+@pytest.mark.rule("LOG-31")
+def test_response_of_a_node_that_does_not_say_who_leads_repairs_nothing() -> None:
+    node = follows((4, 6))
+    usual(node, now_ms=100)
+
+    effects = node.gets(
+        fetch_response(epoch=5, leader=None, batches=batches((4, 2))),
+        of=2,
+        now_ms=110,
+    )
+
+    assert not any(isinstance(each, RepairLog | ReportFault) for each in effects)
+    asked_nodes = {each.node_id for each in effects if isinstance(each, SendRequest)}
+    assert NodeId(2) not in asked_nodes, "it backs off"
 
 
 @pytest.mark.parametrize("kind", [Damaged.INDEX, Damaged.SNAPSHOT])

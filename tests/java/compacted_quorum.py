@@ -116,7 +116,8 @@ class CompactedQuorum(NodeQuorum):
         if newest is None or newest != max(sizes):
             return False
         last = split_batches(segments[-1].read_bytes())
-        has_all = bool(last) and last[-1].header.end_offset > max(self.written)
+        end = last[-1].header.end_offset if last else max(sizes)
+        has_all = end > max(self.written)
         new_bytes, state_bytes = sizes[newest], snapshots[newest]
         is_due = new_bytes >= _SNAPSHOT_BYTES and new_bytes >= _DIRTY_RATIO * (new_bytes + state_bytes)
         is_large = sum(sizes.values()) + sum(snapshots.values()) > _RETENTION_BYTES

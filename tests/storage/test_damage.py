@@ -14,10 +14,13 @@ from raft.storage.damage_search import check_segments, note_damage
 from raft.storage.log import Log
 from raft.storage.repair import repair_batches
 from raft.storage.scrub import Scrub
+from raft.storage.segment import Segment
 from raft.storage.snapshots import SnapshotFolder
+from raft.storage.survey import Survey
 from raft.types import Batch, Damaged, NodeId, Offset
 from tests.memory_files.files import Call, MemoryFiles, PowerCutError
 from tests.storage.logs import DIRECTORY, FIRST_SEGMENT, batch, open_log
+from tests.storage.test_compacted_log import a_cut_store
 
 LEADER = NodeId(2)
 BATCHES = [batch(at, epoch=1 + at // 6, count=2, value=b"v" * 60) for at in range(0, 12, 2)]
@@ -27,14 +30,16 @@ SIZE_BYTES = BATCHES[0].header.size_bytes
 DAMAGED = 2
 """The batch that the tests damage."""
 
+INDEX = FIRST_SEGMENT.replace(".log", ".index")
+
 START = Offset(2 * DAMAGED)
 POSITION = sum(each.header.size_bytes for each in BATCHES[:DAMAGED])
 END_POSITION = POSITION + BATCHES[DAMAGED].header.size_bytes
 
 
-def filled(files: MemoryFiles, batches: Sequence[Batch] = BATCHES) -> Log:
+def filled(files: MemoryFiles, batches: Sequence[Batch] = BATCHES, *, segment_bytes: int = 1 << 20) -> Log:
     """A log without records in memory."""
-    log = open_log(files, tail_bytes=0)
+    log = open_log(files, segment_bytes=segment_bytes, tail_bytes=0)
     log.append(batches)
     log.flush()
     return log
@@ -89,6 +94,23 @@ def test_read_notes_the_same_damage_as_the_scrub(at: int) -> None:
 
 
 @pytest.mark.rule("LOG-29")
+def test_damage_behind_indexed_batches_is_searched_from_the_last_of_them() -> None:
+    """The batches before it are not read again, so that a second damage there is not found by it."""
+    files = MemoryFiles()
+    log, known = filled(files, [batch(at, value=b"v" * 1500) for at in range(40)]), KnownDamage()
+    size_bytes = log.header_of(Offset(1)).size_bytes
+    files.flip_bit(FIRST_SEGMENT, HEADER.size + 5)
+    files.flip_bit(FIRST_SEGMENT, 30 * size_bytes + HEADER.size + 5)
+
+    with pytest.raises(CorruptBatchError) as caught:
+        read(log, 30)
+    note_damage(log, known, caught.value)
+
+    (part,) = known.parts
+    assert (part.start_offset, part.end_offset) == (30, 31)
+
+
+@pytest.mark.rule("LOG-29")
 def test_damage_with_a_wrong_length_ends_at_the_next_indexed_batch_that_is_sound() -> None:
     files = MemoryFiles()
     log = filled(files, [batch(at, value=b"v" * 1500) for at in range(40)])
@@ -115,6 +137,38 @@ def test_check_of_segments_finds_damage_and_leaves_out_segments_that_are_gone() 
         list(check_segments(log, [Offset(0)]))
 
     assert caught.value.position == POSITION
+
+
+@pytest.mark.rule("LOG-29", "READ-7")
+def test_damage_that_a_read_finds_in_a_snapshot_is_noted_for_its_whole_range() -> None:
+    files = MemoryFiles()
+    log, known = a_cut_store(files).log, KnownDamage()
+    compacted = log.compacted
+    assert compacted is not None
+    files.flip_bit(compacted.path.removeprefix("memory:/"), compacted.size_bytes - 150)
+
+    with pytest.raises(CorruptBatchError) as caught:
+        list(log.pieces(Offset(0), max_bytes=1 << 20, end_offset=log.end_offset, piece_bytes=1 << 20))
+    note_damage(log, known, caught.value)
+
+    (part,) = known.parts
+    assert (part.kind, part.path, part.end_offset) == (Damaged.SNAPSHOT, compacted.path, 8)
+
+
+@pytest.mark.rule("LOG-29")
+def test_damage_that_a_read_finds_in_an_index_is_noted_for_its_segment() -> None:
+    files = MemoryFiles()
+    filled_log = filled(files, [batch(at, value=b"v" * 1500) for at in range(40)], segment_bytes=12_000)
+    filled_log.close()
+    log, known = open_log(files, segment_bytes=12_000, tail_bytes=0), KnownDamage()
+    files.put(INDEX, b"123")
+
+    with pytest.raises(CorruptBatchError) as caught:
+        read(log, 6)
+    note_damage(log, known, caught.value)
+
+    (part,) = known.parts
+    assert (part.kind, part.start_offset) == (Damaged.INDEX, 0)
 
 
 def repaired(log: Log, known: KnownDamage, batches: Sequence[Batch] = BATCHES[DAMAGED : DAMAGED + 1]) -> bool:
@@ -224,6 +278,41 @@ def test_power_cut_during_a_repair_leaves_the_range_damaged_or_whole_and_nothing
     assert len(found) == len(sound)
     wrong = [at for at, (is_, was) in enumerate(zip(found, sound, strict=True)) if is_ != was]
     assert wrong in ([], [POSITION + 30])
+
+
+@pytest.mark.rule("LOG-31")
+def test_range_stays_damaged_when_the_disk_has_other_bytes_after_the_repair(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As of a disk whose sector takes no write and reports none."""
+    files = MemoryFiles()
+    log = filled(files)
+    files.flip_bit(FIRST_SEGMENT, POSITION + 70)
+    known = scrubbed(log, files)
+    before = known.parts
+    monkeypatch.setattr(Segment, "overwrite", lambda *_arguments: None)
+
+    assert not repaired(log, known)
+
+    assert known.parts == before
+    assert "not repaired: the disk has other bytes than were written" in caplog.text
+
+
+@pytest.mark.rule("LOG-31")
+def test_range_stays_damaged_when_what_was_written_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    files = MemoryFiles()
+    log = filled(files)
+    files.flip_bit(FIRST_SEGMENT, POSITION + 70)
+    known = scrubbed(log, files)
+    before = known.parts
+
+    def fails(_survey: Survey, _size_bytes: int, _end: Offset) -> list[DamagedPart]:
+        raise CorruptBatchError("the index is damaged")
+
+    monkeypatch.setattr(Survey, "advance", fails)
+
+    assert not repaired(log, known)
+    assert known.parts == before
 
 
 @pytest.mark.rule("LOG-31", "LOG-17")

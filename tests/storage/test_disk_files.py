@@ -286,3 +286,25 @@ def test_free_bytes_are_those_of_the_file_system_of_the_root(tmp_path: Path) -> 
 def test_root_is_named_when_its_free_bytes_cannot_be_measured(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match=f"cannot measure {tmp_path}/gone.*No such file"):
         DiskFiles(tmp_path / "gone").free_bytes()
+
+
+def test_overwrite_changes_those_bytes_and_not_the_size(tmp_path: Path) -> None:
+    file = DiskFiles(tmp_path).create("data")
+    file.append(b"abcdef")
+
+    file.overwrite(2, b"XY")
+
+    assert (tmp_path / "data").read_bytes() == b"abXYef"
+    assert file.size_bytes == 6
+    file.append(b"g")
+    assert (tmp_path / "data").read_bytes() == b"abXYefg"
+    file.close()
+
+
+def test_refused_overwrite_names_the_file(tmp_path: Path) -> None:
+    (tmp_path / "data").write_bytes(b"abcdef")
+    file = DiskFiles(tmp_path).open("data")
+    os.close(file._descriptor)  # type: ignore[attr-defined]
+
+    with pytest.raises(StorageError, match=r"cannot write .*data: Bad file descriptor"):
+        file.overwrite(2, b"XY")

@@ -14,14 +14,14 @@ from raft.storage.directory import ReplicaDirectory
 from raft.storage.directory_opening import ReplicaIdentity
 from raft.storage.disk import DiskFiles
 from raft.storage.election_state import ElectionStateFile
-from raft.storage.epoch_checkpoint import EPOCH_CHECKPOINT_NAME, read_epochs
+from raft.storage.epoch_checkpoint import EPOCH_CHECKPOINT_NAME, mend_epochs, read_epochs
 from raft.storage.files import refused
 from raft.storage.grown_file import made_equal
 from raft.storage.log_config import LogConfig
 from raft.transactions import AbortedTransaction
-from raft.types import ElectionState, Epoch, NodeId, Offset, Uuid
+from raft.types import ElectionState, Epoch, EpochStart, NodeId, Offset, OffsetAndEpoch, Uuid
 from tests.memory_files.files import Call, MemoryFiles
-from tests.storage.logs import DIRECTORY, FIRST_SEGMENT, batch, batches, content, open_log
+from tests.storage.logs import DIRECTORY, FIRST_SEGMENT, batch, batches, content, open_log, snapshot_bytes
 
 IDENTITY = ReplicaIdentity(topic="log", topic_id=Uuid("AAAAAAAAAAAAAAAAAAAAAQ"), node_id=NodeId(1))
 LARGE = b"x" * 2000
@@ -278,3 +278,51 @@ def test_full_device_of_this_machine_is_a_lack_of_room() -> None:
     with pytest.raises(DiskFullError, match="cannot write /dev/full: No space left on device"):
         file.append(b"x")
     file.close()
+
+
+@pytest.mark.rule("LOG-27", "FETCH-23")
+@pytest.mark.parametrize("written_bytes", [0, 20])
+def test_piece_of_a_snapshot_without_room_leaves_no_part_and_may_be_repeated(written_bytes: int) -> None:
+    files = MemoryFiles()
+    directory = open_directory(files)
+    snapshot = OffsetAndEpoch(offset=Offset(500), epoch=Epoch(3))
+    whole = snapshot_bytes(snapshot)
+    directory.store_snapshot_piece(snapshot, 0, whole[:70])
+    files.fail(Call.WRITE, reason=errno.ENOSPC, written_bytes=written_bytes)
+
+    with pytest.raises(DiskFullError, match="cannot write"):
+        directory.store_snapshot_piece(snapshot, 70, whole[70:])
+    directory.store_snapshot_piece(snapshot, 70, whole[70:])
+
+    assert directory.check_snapshot(snapshot) is not None
+
+
+@pytest.mark.rule("LOG-27")
+def test_epochs_that_a_start_has_no_room_for_are_written_by_a_later_one() -> None:
+    files = MemoryFiles()
+    epochs = (EpochStart(epoch=Epoch(1), start_offset=Offset(0)), EpochStart(epoch=Epoch(2), start_offset=Offset(5)))
+    files.fail(Call.CREATE, reason=errno.ENOSPC)
+
+    assert not mend_epochs(files, EPOCH_CHECKPOINT_NAME, epochs)
+    assert mend_epochs(files, EPOCH_CHECKPOINT_NAME, epochs)
+
+    assert read_epochs(files, EPOCH_CHECKPOINT_NAME) == epochs
+
+
+@pytest.mark.rule("LOG-27", "LOG-25")
+@pytest.mark.parametrize("call", [Call.CREATE, Call.WRITE])
+@pytest.mark.parametrize("nth", range(1, 14))
+def test_full_segment_without_room_for_its_indexes_is_sealed_later(call: Call, nth: int) -> None:
+    files = MemoryFiles()
+    log = open_log(files, segment_bytes=6000)
+    written = batches([1] * 9, value=b"x" * 1500)
+    files.fail(call, nth=nth, reason=errno.ENOSPC)
+    for each in written:
+        with suppress(DiskFullError):
+            log.append([each])
+        if log.end_offset == each.header.base_offset:
+            log.append([each])
+
+    log.close()
+
+    assert content(open_log(files, segment_bytes=6000)) == written

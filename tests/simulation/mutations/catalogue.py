@@ -248,6 +248,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     linearizable_reads.read_needs_no_confirmation,
     linearizable_reads.one_voter_less_confirms,
     linearizable_reads.confirmation_lasts,
+    linearizable_reads.fetch_confirms_reads,
+    linearizable_reads.announcement_confirms_later_reads,
     linearizable_reads.handler_does_not_wait_for_the_confirmation,
     linearizable_reads.client_asks_for_any_end,
     authentication.requests_served_before_authentication,

@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 
-from raft.core import read_index
+from raft.core import fetching, read_index, responses
+from raft.core.messages import FetchRequest
 from raft.core.progress import QuorumProgress
-from raft.core.read_index import wait_for_commit
+from raft.core.read_index import voter_confirmed, wait_for_commit
+from raft.core.request_manager import InflightRequest
+from raft.core.roles import Leader
 from raft.core.state import State
 from raft.errors import ErrorCode
 from raft.runtime.requests import handlers, offsets
@@ -51,6 +54,29 @@ def confirmation_lasts(patch: pytest.MonkeyPatch) -> None:
         return len(progress._confirmed) >= progress._majority_without_leader
 
     patch.setattr(QuorumProgress, "is_confirmed", is_confirmed)
+
+
+@mutation(breaks=("READ-2",), caught_by=_CAUGHT_BY)
+def fetch_confirms_reads(patch: pytest.MonkeyPatch) -> None:
+    """A fetch of a voter confirms the leader, though it may have been sent long before the read was requested."""
+    record_progress = fetching._record_progress
+
+    def confirm(state: State, request: FetchRequest, now_ms: int) -> None:
+        record_progress(state, request, now_ms)
+        if isinstance(state.role, Leader) and state.config.voters.is_voter(request.replica):
+            voter_confirmed(state, request.replica.node_id, state.requests.next_number)
+
+    patch.setattr(fetching, "_record_progress", confirm)
+
+
+@mutation(breaks=("READ-2",), caught_by=_CAUGHT_BY)
+def announcement_confirms_later_reads(patch: pytest.MonkeyPatch) -> None:
+    """The response to a BeginQuorumEpoch also confirms the leader for reads that were requested after it was sent."""
+
+    def confirm(state: State, inflight: InflightRequest) -> None:
+        voter_confirmed(state, inflight.node_id, state.requests.next_number)
+
+    patch.setattr(responses, "_on_endorsement", confirm)
 
 
 @mutation(breaks=("READ-1",), caught_by=_CAUGHT_BY)
