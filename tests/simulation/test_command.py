@@ -8,13 +8,19 @@ import pytest
 
 from tests.simulation.__main__ import main, report_all, report_hunts
 from tests.simulation.mutations.mutation import Mutation
+from tests.simulation.mutations.needs import nothing
 from tests.simulation.mutations.votes import vote_forgotten_on_restart
 from tests.simulation.run import Outcome, simulate
 
 _SEED = 0
 
 _HARMLESS = Mutation(
-    name="nothing", description="Nothing is wrong.", breaks=(), caught_by=frozenset(), plant=lambda _patch: None
+    name="nothing",
+    description="Nothing is wrong.",
+    breaks=(),
+    caught_by=frozenset(),
+    plant=lambda _patch: None,
+    needs=nothing,
 )
 
 

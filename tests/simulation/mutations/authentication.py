@@ -15,6 +15,7 @@ from raft.security import sasl_session
 from raft.security.credentials import Credentials, ScramCredential
 from raft.security.sasl_server import PlainVerifier
 from raft.security.sasl_session import SaslSession, SaslState, SaslStep
+from tests.simulation.mutations import needs
 from tests.simulation.mutations.mutation import mutation
 
 _OF_PROOFS = ("ConnectionsEndWithoutProof", "RefusedRequestsChangeNothing")
@@ -44,7 +45,7 @@ def failed_proof_does_not_end_the_connection(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(authentication, "_fail", lambda _context, _caller, session, *_: session.fail())
 
 
-@mutation(breaks=("AUTH-4",), caught_by=_OF_PROOFS)
+@mutation(breaks=("AUTH-4",), caught_by=_OF_PROOFS, needs=needs.users)
 def requests_before_authentication_not_counted(patch: pytest.MonkeyPatch) -> None:
     """A client may send any number of requests before authentication."""
     patch.setattr(sasl_session, "MAX_REQUESTS", 1 << 30)
@@ -63,7 +64,9 @@ def first_version_of_handshake_accepted(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(authentication, "_on_handshake", accept)
 
 
-@mutation(breaks=("AUTH-6",), caught_by=("ConnectionsEndWithoutProof", "PrincipalsAreProved"))
+@mutation(
+    breaks=("AUTH-6",), caught_by=("ConnectionsEndWithoutProof", "PrincipalsAreProved"), needs=needs.passwords_of_plain
+)
 def any_password_accepted(patch: pytest.MonkeyPatch) -> None:
     """The password of PLAIN is not compared."""
     patch.setattr("raft.security.sasl_server.hmac.compare_digest", lambda *_: True)
@@ -139,7 +142,7 @@ def removed_user_still_authenticates(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Credentials, "find", find_or_remember)
 
 
-@mutation(breaks=("AUTH-6",), caught_by=("ConnectionsEndWithoutProof",))
+@mutation(breaks=("AUTH-6",), caught_by=("ConnectionsEndWithoutProof",), needs=needs.passwords_of_plain)
 def wrong_password_may_be_followed_by_another_one(patch: pytest.MonkeyPatch) -> None:
     """After a wrong password of PLAIN the client may send another one."""
     respond = PlainVerifier.respond

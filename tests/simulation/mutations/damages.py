@@ -17,6 +17,7 @@ from raft.storage.directory import ReplicaDirectory
 from raft.storage.segment import Segment
 from raft.storage.span_check import SpanCheck
 from raft.types import Batch, DamagedRange, NodeId
+from tests.simulation.mutations import needs
 from tests.simulation.mutations.mutation import mutation
 
 
@@ -49,7 +50,11 @@ def replica_does_not_say_that_its_log_is_damaged(patch: pytest.MonkeyPatch) -> N
     patch.setattr(requesting, "_fetch_request", as_if_sound)
 
 
-@mutation(breaks=("LOG-30",), caught_by=("ReplicasGetSoundRecords", "ReadsAreCommitted", "ReadsFindRecords"))
+@mutation(
+    breaks=("LOG-30",),
+    caught_by=("ReplicasGetSoundRecords", "ReadsAreCommitted", "ReadsFindRecords"),
+    needs=needs.flipped_bits,
+)
 def records_are_served_without_a_check(patch: pytest.MonkeyPatch) -> None:
     """What was read from the disk is sent as it is."""
     patch.setattr(SpanCheck, "feed", lambda _check, _piece: None)
@@ -90,7 +95,11 @@ def repair_is_reported_and_not_written(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ReplicaDirectory, "repair", forget)
 
 
-@mutation(breaks=("LOG-31",), caught_by=("RepairsAreCommitted", "RepairedIsAsWritten", "NoUnexpectedErrors"))
+@mutation(
+    breaks=("LOG-31",),
+    caught_by=("RepairsAreCommitted", "RepairedIsAsWritten", "NoUnexpectedErrors"),
+    needs=needs.flipped_bits,
+)
 def repair_is_written_without_its_check(patch: pytest.MonkeyPatch) -> None:
     """Whatever batches the leader sends are written, also those of a snapshot, which have other bytes."""
 

@@ -18,6 +18,7 @@ from raft.runtime.response_budget import Permit, ResponseBudget
 from raft.storage.log import Log
 from raft.types import Batch, LeaderAndEpoch, Offset
 from raft.wire.messages.offset_for_leader_epoch import BatchPlan, BatchPlanRequest, LogPlace
+from tests.simulation.mutations import needs
 from tests.simulation.mutations.mutation import mutation
 
 _Done = Callable[[AppendResponse], None]
@@ -47,7 +48,7 @@ def fetch_handler_reads_above_the_high_watermark(patch: pytest.MonkeyPatch) -> N
     patch.setattr(_ClientFetch, "_on_response", read_more)
 
 
-@mutation(breaks=("READ-8",), caught_by=("MissingRecordsAreReplaced",))
+@mutation(breaks=("READ-8",), caught_by=("MissingRecordsAreReplaced",), needs=needs.compaction)
 def fetch_response_does_not_say_that_it_is_compacted(patch: pytest.MonkeyPatch) -> None:
     """A response with records of a snapshot does not name the end of the snapshot."""
     parse = _ClientFetch._parse

@@ -16,6 +16,7 @@ from raft.core.state import State
 from raft.errors import ErrorCode
 from raft.runtime.requests import handlers, offsets
 from raft.wire.messages import list_offsets
+from tests.simulation.mutations import needs
 from tests.simulation.mutations.mutation import mutation
 
 _CAUGHT_BY = ("LatestIsLinearizable", "HistoryIsLinearizable", "FoundOffsetsAreCorrect", "AppendResponsesAreCorrect")
@@ -35,7 +36,7 @@ def read_needs_no_confirmation(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(read_index, "_respond_to_confirmed", respond_to_all)
 
 
-@mutation(breaks=("READ-1",), caught_by=_CAUGHT_BY)
+@mutation(breaks=("READ-1",), caught_by=_CAUGHT_BY, needs=needs.successors)
 def one_voter_less_confirms(patch: pytest.MonkeyPatch) -> None:
     """A read waits for one voter less than a majority: in a quorum of three the leader confirms itself."""
 
@@ -56,7 +57,7 @@ def confirmation_lasts(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(QuorumProgress, "is_confirmed", is_confirmed)
 
 
-@mutation(breaks=("READ-2",), caught_by=_CAUGHT_BY)
+@mutation(breaks=("READ-2",), caught_by=_CAUGHT_BY, needs=needs.successors)
 def fetch_confirms_reads(patch: pytest.MonkeyPatch) -> None:
     """A fetch of a voter confirms the leader, though it may have been sent long before the read was requested."""
     record_progress = fetching._record_progress
@@ -69,7 +70,7 @@ def fetch_confirms_reads(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(fetching, "_record_progress", confirm)
 
 
-@mutation(breaks=("READ-2",), caught_by=_CAUGHT_BY)
+@mutation(breaks=("READ-2",), caught_by=_CAUGHT_BY, needs=needs.successors)
 def announcement_confirms_later_reads(patch: pytest.MonkeyPatch) -> None:
     """The response to a BeginQuorumEpoch also confirms the leader for reads that were requested after it was sent."""
 
@@ -79,13 +80,13 @@ def announcement_confirms_later_reads(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(responses, "_on_endorsement", confirm)
 
 
-@mutation(breaks=("READ-1",), caught_by=_CAUGHT_BY)
+@mutation(breaks=("READ-1",), caught_by=_CAUGHT_BY, needs=needs.successors)
 def handler_does_not_wait_for_the_confirmation(patch: pytest.MonkeyPatch) -> None:
     """The handler of ListOffsets serves a linearizable request like any other."""
     patch.setattr(handlers, "list_offsets", offsets._list_offsets)
 
 
-@mutation(breaks=("READ-1",), caught_by=_CAUGHT_BY)
+@mutation(breaks=("READ-1",), caught_by=_CAUGHT_BY, needs=needs.successors)
 def client_asks_for_any_end(patch: pytest.MonkeyPatch) -> None:
     """The client does not request a linearizable offset."""
     request_class = list_offsets.ListOffsetsRequest

@@ -8,8 +8,14 @@ from dataclasses import dataclass
 
 import pytest
 
+from tests.simulation.mutations.needs import nothing
+from tests.simulation.plan import Plan
+
 Plant = Callable[[pytest.MonkeyPatch], None]
 """Replaces functions of `raft` by wrong ones, until the patch is undone."""
+
+Need = Callable[[Plan], bool]
+"""See `tests.simulation.mutations.needs`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +28,7 @@ class Mutation:
         breaks: the ids of the rules that it breaks.
         caught_by: the names of the invariants, one of which must break.
         plant: patches the product.
+        needs: whether a run of a plan can reach it.
     """
 
     name: str
@@ -29,9 +36,12 @@ class Mutation:
     breaks: tuple[str, ...]
     caught_by: frozenset[str]
     plant: Plant
+    needs: Need
 
 
-def mutation(*, breaks: tuple[str, ...], caught_by: tuple[str, ...]) -> Callable[[Plant], Mutation]:
+def mutation(
+    *, breaks: tuple[str, ...], caught_by: tuple[str, ...], needs: Need = nothing
+) -> Callable[[Plant], Mutation]:
     """Make a mutation of a function that plants it. The function's name and docstring become name and description."""
 
     def make(plant: Plant) -> Mutation:
@@ -42,6 +52,7 @@ def mutation(*, breaks: tuple[str, ...], caught_by: tuple[str, ...]) -> Callable
             breaks=breaks,
             caught_by=frozenset(caught_by),
             plant=plant,
+            needs=needs,
         )
 
     return make

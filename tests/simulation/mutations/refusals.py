@@ -10,6 +10,7 @@ from raft.core.refusals import Refusals
 from raft.core.responses import _stop_if_not_authorized
 from raft.core.roles import Follower
 from raft.core.state import State
+from tests.simulation.mutations import needs
 from tests.simulation.mutations.mutation import mutation
 
 
@@ -19,7 +20,7 @@ def one_refusal_stops_a_node(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Refusals, "needed", property(lambda _refusals: 1))
 
 
-@mutation(breaks=("ERROR-6",), caught_by=("NoNodeHalts",))
+@mutation(breaks=("ERROR-6",), caught_by=("NoNodeHalts",), needs=needs.wrong_rules)
 def refusal_of_the_leader_stops_its_followers(patch: pytest.MonkeyPatch) -> None:
     """A follower stops if its leader does not authorize it."""
 
@@ -33,7 +34,7 @@ def refusal_of_the_leader_stops_its_followers(patch: pytest.MonkeyPatch) -> None
     patch.setattr(responses, "_stop_if_not_authorized", stop)
 
 
-@mutation(breaks=("ERROR-6",), caught_by=("RefusedNodesStop",))
+@mutation(breaks=("ERROR-6",), caught_by=("RefusedNodesStop",), needs=needs.wrong_rules)
 def refused_node_never_stops(patch: pytest.MonkeyPatch) -> None:
     """A node that no other authorizes repeats its requests for ever."""
     patch.setattr(responses, "_stop_if_not_authorized", lambda _state, _now_ms: False)

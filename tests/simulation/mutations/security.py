@@ -27,60 +27,61 @@ from raft.wire.messages.offset_for_leader_epoch import OffsetForLeaderEpochReque
 from raft.wire.messages.produce import ProduceRequest
 from raft.wire.messages.transactions import EndTxnRequest
 from raft.wire.messages.write_txn_markers import WriteTxnMarkersRequest
+from tests.simulation.mutations import needs
 from tests.simulation.mutations.mutation import mutation
 
 _OF_READS = ("RefusedRequestsChangeNothing", "RefusalsAreCorrect", "RefusalsRevealNothing")
 
 
-@mutation(breaks=("ACL-2",), caught_by=("RefusedRequestsChangeNothing", "RefusalsAreCorrect"))
+@mutation(breaks=("ACL-2",), caught_by=("RefusedRequestsChangeNothing", "RefusalsAreCorrect"), needs=needs.users)
 def rules_not_asked_for_produce(patch: pytest.MonkeyPatch) -> None:
     """Every client may append."""
     _do_not_ask(patch, ProduceRequest)
 
 
-@mutation(breaks=("ACL-2",), caught_by=_OF_READS)
+@mutation(breaks=("ACL-2",), caught_by=_OF_READS, needs=needs.users)
 def rules_not_asked_for_fetch(patch: pytest.MonkeyPatch) -> None:
     """Every client may fetch."""
     _do_not_ask(patch, FetchRequest)
 
 
-@mutation(breaks=("ACL-2",), caught_by=_OF_READS)
+@mutation(breaks=("ACL-2",), caught_by=_OF_READS, needs=needs.users)
 def rules_not_asked_for_list_offsets(patch: pytest.MonkeyPatch) -> None:
     """Every client may ask where the log ends."""
     _do_not_ask(patch, ListOffsetsRequest)
 
 
-@mutation(breaks=("ACL-2",), caught_by=_OF_READS)
+@mutation(breaks=("ACL-2",), caught_by=_OF_READS, needs=needs.users)
 def rules_not_asked_for_offset_for_leader_epoch(patch: pytest.MonkeyPatch) -> None:
     """Every client may ask where an epoch ends."""
     _do_not_ask(patch, OffsetForLeaderEpochRequest)
 
 
-@mutation(breaks=("ACL-2",), caught_by=("RefusedRequestsChangeNothing", "RefusalsAreCorrect"))
+@mutation(breaks=("ACL-2",), caught_by=("RefusedRequestsChangeNothing", "RefusalsAreCorrect"), needs=needs.users)
 def rules_not_asked_for_init_producer_id(patch: pytest.MonkeyPatch) -> None:
     """Every client may fence the producer of a transactional id."""
     _do_not_ask(patch, InitProducerIdRequest)
 
 
-@mutation(breaks=("ACL-2",), caught_by=("RefusedRequestsChangeNothing", "RefusalsAreCorrect"))
+@mutation(breaks=("ACL-2",), caught_by=("RefusedRequestsChangeNothing", "RefusalsAreCorrect"), needs=needs.users)
 def rules_not_asked_for_end_txn(patch: pytest.MonkeyPatch) -> None:
     """Every client may end transactions."""
     _do_not_ask(patch, EndTxnRequest)
 
 
-@mutation(breaks=("ACL-2",), caught_by=("RefusedRequestsChangeNothing", "RefusalsAreCorrect"))
+@mutation(breaks=("ACL-2",), caught_by=("RefusedRequestsChangeNothing", "RefusalsAreCorrect"), needs=needs.users)
 def rules_not_asked_for_write_txn_markers(patch: pytest.MonkeyPatch) -> None:
     """Every client may write markers."""
     _do_not_ask(patch, WriteTxnMarkersRequest)
 
 
-@mutation(breaks=("ACL-2",), caught_by=("RefusalsAreCorrect", "RefusalsRevealNothing"))
+@mutation(breaks=("ACL-2",), caught_by=("RefusalsAreCorrect", "RefusalsRevealNothing"), needs=needs.users)
 def rules_not_asked_for_describe_quorum(patch: pytest.MonkeyPatch) -> None:
     """Every client may see the state of the quorum."""
     _do_not_ask(patch, DescribeQuorumRequest)
 
 
-@mutation(breaks=("ACL-2",), caught_by=("RefusedRequestsChangeNothing",))
+@mutation(breaks=("ACL-2",), caught_by=("RefusedRequestsChangeNothing",), needs=needs.users)
 def rules_not_asked_without_a_response(patch: pytest.MonkeyPatch) -> None:
     """An append that expects no response is not refused, because no error could be sent; its records are appended."""
     operation_of = authorization.operation_of
@@ -92,7 +93,7 @@ def rules_not_asked_without_a_response(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(authorization, "operation_of", operation_with_response)
 
 
-@mutation(breaks=("ACL-3",), caught_by=("RefusedRequestsChangeNothing", "RefusalsAreCorrect"))
+@mutation(breaks=("ACL-3",), caught_by=("RefusedRequestsChangeNothing", "RefusalsAreCorrect"), needs=needs.users)
 def replica_not_checked_for_fetch_snapshot(patch: pytest.MonkeyPatch) -> None:
     """Every client may load snapshots in the name of a replica."""
     may_be = allowed._may_be
@@ -103,7 +104,7 @@ def replica_not_checked_for_fetch_snapshot(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(allowed, "_may_be", may_be_if_not_snapshot)
 
 
-@mutation(breaks=("ACL-3",), caught_by=("RefusedRequestsChangeNothing", "RefusalsAreCorrect"))
+@mutation(breaks=("ACL-3",), caught_by=("RefusedRequestsChangeNothing", "RefusalsAreCorrect"), needs=needs.users)
 def voter_may_speak_as_any_voter(patch: pytest.MonkeyPatch) -> None:
     """A principal of one voter may speak as another voter."""
     _allow_peer(
@@ -111,25 +112,25 @@ def voter_may_speak_as_any_voter(patch: pytest.MonkeyPatch) -> None:
     )
 
 
-@mutation(breaks=("ACL-3",), caught_by=("RefusedRequestsChangeNothing", "RefusalsAreCorrect"))
+@mutation(breaks=("ACL-3",), caught_by=("RefusedRequestsChangeNothing", "RefusalsAreCorrect"), needs=needs.users)
 def observer_may_speak_as_a_voter(patch: pytest.MonkeyPatch) -> None:
     """A principal of the observers may speak as a voter."""
     _allow_peer(patch, lambda rules, caller, _is_voter: caller in rules.observers)
 
 
-@mutation(breaks=("ACL-3",), caught_by=("RefusedRequestsChangeNothing", "RefusalsAreCorrect"))
+@mutation(breaks=("ACL-3",), caught_by=("RefusedRequestsChangeNothing", "RefusalsAreCorrect"), needs=needs.users)
 def super_user_may_speak_as_any_voter(patch: pytest.MonkeyPatch) -> None:
     """A super user may speak as a voter that has a principal of its own."""
     _allow_peer(patch, lambda rules, caller, _is_voter: caller in rules.super_users)
 
 
-@mutation(breaks=("ACL-3",), caught_by=("RefusedRequestsChangeNothing", "RefusalsAreCorrect"))
+@mutation(breaks=("ACL-3",), caught_by=("RefusedRequestsChangeNothing", "RefusalsAreCorrect"), needs=needs.users)
 def everyone_may_observe(patch: pytest.MonkeyPatch) -> None:
     """Every client may fetch as an observer, which reads what is not committed."""
     _allow_peer(patch, lambda _rules, _caller, is_voter: not is_voter)
 
 
-@mutation(breaks=("ACL-3",), caught_by=("AllowedRequestsAreServed", "NoNodeHalts"))
+@mutation(breaks=("ACL-3",), caught_by=("AllowedRequestsAreServed", "NoNodeHalts"), needs=needs.users)
 def super_user_may_not_speak_as_a_voter_without_a_principal(patch: pytest.MonkeyPatch) -> None:
     """A voter that no rule names cannot be run by a super user."""
     allow_peer = Rules.allow_peer
@@ -140,13 +141,13 @@ def super_user_may_not_speak_as_a_voter_without_a_principal(patch: pytest.Monkey
     patch.setattr(Rules, "allow_peer", allow)
 
 
-@mutation(breaks=("ACL-3",), caught_by=("RefusedRequestsChangeNothing", "RefusalsAreCorrect"))
+@mutation(breaks=("ACL-3",), caught_by=("RefusedRequestsChangeNothing", "RefusalsAreCorrect"), needs=needs.users)
 def observer_may_lead(patch: pytest.MonkeyPatch) -> None:
     """A Vote or an announcement in the name of a node that is not a voter is checked like a fetch of that node."""
     patch.setattr(allowed, "_is_fetch", lambda _message: True)
 
 
-@mutation(breaks=("ACL-2",), caught_by=_OF_READS)
+@mutation(breaks=("ACL-2",), caught_by=_OF_READS, needs=needs.users)
 def describe_includes_read(patch: pytest.MonkeyPatch) -> None:
     """Who may describe may read, and not the other way round."""
     allow = Rules.allow
@@ -158,7 +159,7 @@ def describe_includes_read(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Rules, "allow", allow_if_described)
 
 
-@mutation(breaks=("ACL-2",), caught_by=("AllowedRequestsAreServed", "QuorumRecovers"))
+@mutation(breaks=("ACL-2",), caught_by=("AllowedRequestsAreServed", "QuorumRecovers"), needs=needs.users)
 def read_and_append_do_not_include_describe(patch: pytest.MonkeyPatch) -> None:
     """Who may read or append does not see the topic."""
     patch.setattr(
@@ -168,25 +169,29 @@ def read_and_append_do_not_include_describe(patch: pytest.MonkeyPatch) -> None:
     )
 
 
-@mutation(breaks=("ACL-5",), caught_by=("RefusalsAreCorrect", "RefusalsRevealNothing"))
+@mutation(breaks=("ACL-5",), caught_by=("RefusalsAreCorrect", "RefusalsRevealNothing"), needs=needs.users)
 def metadata_names_the_topic_to_everyone(patch: pytest.MonkeyPatch) -> None:
     """Metadata does not ask the rules."""
     patch.setattr(metadata, "may", lambda *_: True)
 
 
-@mutation(breaks=("ACL-4",), caught_by=("RefusalsAreCorrect",))
+@mutation(breaks=("ACL-4",), caught_by=("RefusalsAreCorrect",), needs=needs.users)
 def fetch_refused_with_the_error_of_the_cluster(patch: pytest.MonkeyPatch) -> None:
     """A refused Fetch has CLUSTER_AUTHORIZATION_FAILED, after which a consumer goes on for ever."""
     _change_refused_fetch(patch, error_code=ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
 
 
-@mutation(breaks=("ACL-1",), caught_by=("RefusalsRevealNothing",))
+@mutation(breaks=("ACL-1",), caught_by=("RefusalsRevealNothing",), needs=needs.users)
 def refused_fetch_names_the_high_watermark(patch: pytest.MonkeyPatch) -> None:
     """A refused Fetch says how long the log is."""
     _change_refused_fetch(patch, high_watermark=7)
 
 
-@mutation(breaks=("AUTH-11", "ACL-1"), caught_by=("AllowedRequestsAreServed", "RefusalsAreCorrect", *_OF_READS))
+@mutation(
+    breaks=("AUTH-11", "ACL-1"),
+    caught_by=("AllowedRequestsAreServed", "RefusalsAreCorrect", *_OF_READS),
+    needs=needs.users,
+)
 def rules_never_read_again(patch: pytest.MonkeyPatch) -> None:
     """A connection keeps the rules that were in force at its first request."""
     first: dict[int, tuple[Caller, Rules]] = {}
@@ -202,7 +207,7 @@ def rules_never_read_again(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(metadata, "may", may_for_ever)
 
 
-@mutation(breaks=("ACL-1",), caught_by=("RefusedRequestsChangeNothing", "NoUnexpectedErrors"))
+@mutation(breaks=("ACL-1",), caught_by=("RefusedRequestsChangeNothing", "NoUnexpectedErrors"), needs=needs.users)
 def refused_requests_handled_too(patch: pytest.MonkeyPatch) -> None:
     """A request is handled after it was refused."""
 
@@ -212,7 +217,7 @@ def refused_requests_handled_too(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(handlers, "is_allowed", refuse_and_go_on)
 
 
-@mutation(breaks=("ACL-4",), caught_by=("RefusalsAreCorrect",))
+@mutation(breaks=("ACL-4",), caught_by=("RefusalsAreCorrect",), needs=needs.users)
 def refused_request_gets_no_response(patch: pytest.MonkeyPatch) -> None:
     """A client waits for the response to a request that was refused."""
     patch.setattr(allowed, "refusal", lambda *_: None)

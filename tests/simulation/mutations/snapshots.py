@@ -35,6 +35,7 @@ from raft.storage.snapshots import SnapshotFolder
 from raft.transactions import ProducerState, SnapshotSummary
 from raft.transactions.image import NO_TRANSACTIONS
 from raft.types import Batch, NodeId, Offset, OffsetAndEpoch
+from tests.simulation.mutations import needs
 from tests.simulation.mutations.mutation import mutation, switched_off
 
 
@@ -108,7 +109,11 @@ def records_of_the_snapshot_before_are_lost(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(making, "_runs_of_snapshot", lambda *_: iter(()))
 
 
-@mutation(breaks=("SNAPSHOT-4", "FETCH-23"), caught_by=("SnapshotsHoldTheState", "NoUnexpectedErrors", "DamageIsFound"))
+@mutation(
+    breaks=("SNAPSHOT-4", "FETCH-23"),
+    caught_by=("SnapshotsHoldTheState", "NoUnexpectedErrors", "DamageIsFound"),
+    needs=needs.damaged_snapshots,
+)
 def damaged_snapshot_is_installed(patch: pytest.MonkeyPatch) -> None:
     """The checksums of a snapshot that a replica has downloaded are not compared."""
 
@@ -324,13 +329,17 @@ def read_goes_on_in_a_newer_snapshot(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(PiecewiseRead, "_read_piece", keep_found)
 
 
-@mutation(breaks=("LOG-15",), caught_by=("NodesRestart", "NoUnexpectedErrors", "RecoveredLogMatchesWrites"))
+@mutation(
+    breaks=("LOG-15",),
+    caught_by=("NodesRestart", "NoUnexpectedErrors", "RecoveredLogMatchesWrites"),
+    needs=needs.snapshots,
+)
 def interrupted_installation_is_forgotten(patch: pytest.MonkeyPatch) -> None:
     """A start does not complete the installation of a snapshot that a crash interrupted."""
     patch.setattr(SnapshotFolder, "interrupted_install", lambda _: None)
 
 
-@mutation(breaks=("LOG-15",), caught_by=("NodesRestart",))
+@mutation(breaks=("LOG-15",), caught_by=("NodesRestart",), needs=needs.snapshots)
 def interrupted_cut_is_not_completed(patch: pytest.MonkeyPatch) -> None:
     """After a crash during a cut, a start expects the log to begin where it did before."""
 
@@ -341,7 +350,11 @@ def interrupted_cut_is_not_completed(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(directory_opening, "log_start", first_snapshot)
 
 
-@mutation(breaks=("TXN-10",), caught_by=("AbortedIndexMatchesLog", "TransactionTableMatchesLog", "ReadersSeeTheState"))
+@mutation(
+    breaks=("TXN-10",),
+    caught_by=("AbortedIndexMatchesLog", "TransactionTableMatchesLog", "ReadersSeeTheState"),
+    needs=needs.snapshots,
+)
 def transactions_of_the_snapshot_are_not_aborted(patch: pytest.MonkeyPatch) -> None:
     """A start does not know which transactions are open where the log begins."""
     summary = SnapshotFolder.summary

@@ -17,6 +17,7 @@ from raft.runtime.space_keeper import SpaceKeeper
 from raft.storage.directory import ReplicaDirectory
 from raft.storage.segment import Segment
 from raft.types import Batch, BatchHeader, ElectionState
+from tests.simulation.mutations import needs
 from tests.simulation.mutations.mutation import mutation
 
 
@@ -26,13 +27,13 @@ def full_disk_is_not_noticed(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(DiskRoom, "holds", lambda *_: True)
 
 
-@mutation(breaks=("LOG-24",), caught_by=("ReserveIsKept",))
+@mutation(breaks=("LOG-24",), caught_by=("ReserveIsKept",), needs=needs.full_disks)
 def appends_since_the_measurement_are_not_counted(patch: pytest.MonkeyPatch) -> None:
     """Between two measurements, each batch is compared with all the room that there was."""
     patch.setattr(DiskRoom, "append", lambda *_: None)
 
 
-@mutation(breaks=("LOG-24",), caught_by=("ReserveIsKept",))
+@mutation(breaks=("LOG-24",), caught_by=("ReserveIsKept",), needs=needs.full_disks)
 def replica_with_a_full_disk_takes_one_more_response(patch: pytest.MonkeyPatch) -> None:
     """A replica takes all records of a response if there is any room."""
     take = following._take_batches
@@ -65,7 +66,11 @@ def follower_with_a_full_disk_fetches_nothing_more(patch: pytest.MonkeyPatch) ->
     patch.setattr(following, "FULL_DISK_PAUSE_MS", 1 << 40)
 
 
-@mutation(breaks=("LOG-27",), caught_by=("RecoveredLogMatchesWrites", "FlushedIsDurable", "NodesRestart", "LogsMatch"))
+@mutation(
+    breaks=("LOG-27",),
+    caught_by=("RecoveredLogMatchesWrites", "FlushedIsDurable", "NodesRestart", "LogsMatch"),
+    needs=needs.full_disks,
+)
 def torn_append_stays_when_room_is_missing(patch: pytest.MonkeyPatch) -> None:
     """The part of a batch that was written before the disk was full stays before the repeated batch."""
 

@@ -33,6 +33,7 @@ from raft.transactions.image import NO_TRANSACTIONS
 from raft.types import BatchHeader, ControlType, Offset
 from raft.writers import Accepted, WriteId
 from raft.writers.table import Verdict
+from tests.simulation.mutations import needs
 from tests.simulation.mutations.mutation import mutation
 
 
@@ -131,13 +132,13 @@ def new_writes_never_wait(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(WriteHold, "is_active", lambda _hold, _now_ms: False)
 
 
-@mutation(breaks=("TXN-7",), caught_by=("QuorumRecovers", "MultipartWritesAreWhole"))
+@mutation(breaks=("TXN-7",), caught_by=("QuorumRecovers", "MultipartWritesAreWhole"), needs=needs.multipart_writes)
 def new_leader_does_not_complete_commits(patch: pytest.MonkeyPatch) -> None:
     """A new leader does not append the markers that are missing."""
     patch.setattr(moves, "take_over_transactions", lambda *_: None)
 
 
-@mutation(breaks=("TXN-7",), caught_by=("QuorumRecovers", "MultipartWritesAreWhole"))
+@mutation(breaks=("TXN-7",), caught_by=("QuorumRecovers", "MultipartWritesAreWhole"), needs=needs.multipart_writes)
 def new_leader_leaves_commits_without_markers(patch: pytest.MonkeyPatch) -> None:
     """A new leader starts the timeouts of open transactions, and does not append the markers that are missing."""
     patch.setattr(transactions, "commit_parts", lambda *_: None)
@@ -249,7 +250,7 @@ def zombie_is_not_fenced(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Appender, "add_value", same_epoch)
 
 
-@mutation(breaks=("TXN-8",), caught_by=("QuorumRecovers",))
+@mutation(breaks=("TXN-8",), caught_by=("QuorumRecovers",), needs=needs.multipart_writes)
 def transactions_never_time_out(patch: pytest.MonkeyPatch) -> None:
     """The parts of a killed task stay open."""
     patch.setattr(TransactionTimeouts, "start", lambda *_: None)

@@ -16,10 +16,11 @@ from raft.storage.snapshots import SnapshotFolder
 from raft.storage.survey import Survey
 from raft.transactions import ProducerStateImage
 from raft.types import BatchHeader, Offset
+from tests.simulation.mutations import needs
 from tests.simulation.mutations.mutation import mutation
 
 
-@mutation(breaks=("LOG-25",), caught_by=("NodesRestart", "NoUnexpectedErrors"))
+@mutation(breaks=("LOG-25",), caught_by=("NodesRestart", "NoUnexpectedErrors"), needs=needs.full_segments)
 def indexes_are_not_flushed_before_they_are_listed(patch: pytest.MonkeyPatch) -> None:
     """A full segment is listed although its indexes may be lost at a power cut."""
     patch.setattr(Segment, "flush_indexes", lambda _segment: None)
@@ -42,7 +43,7 @@ def batches_of_trusted_segments_are_not_counted(patch: pytest.MonkeyPatch) -> No
     patch.setattr(Recovery, "trusted_headers", lambda _recovery, _offset: iter(()))
 
 
-@mutation(breaks=("LOG-26",), caught_by=("DamageIsFound",))
+@mutation(breaks=("LOG-26",), caught_by=("DamageIsFound",), needs=needs.flipped_bits)
 def scrub_leaves_out_full_segments(patch: pytest.MonkeyPatch) -> None:
     """The scrub checks the last segment only."""
     advance = Survey.advance
@@ -56,7 +57,7 @@ def scrub_leaves_out_full_segments(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Survey, "advance", advance_in_last)
 
 
-@mutation(breaks=("LOG-26",), caught_by=("DamageIsFound",))
+@mutation(breaks=("LOG-26",), caught_by=("DamageIsFound",), needs=needs.damaged_snapshots)
 def scrub_leaves_out_snapshots(patch: pytest.MonkeyPatch) -> None:
     """The scrub checks the log only."""
     patch.setattr(Scrub, "_check_snapshots", lambda _scrub, _max_bytes: False)

@@ -10,6 +10,7 @@ from raft.runtime import turns
 from raft.runtime.fair_queue import FairQueue
 from raft.runtime.shares import Shares
 from raft.runtime.turns import Client, Turns
+from tests.simulation.mutations import needs
 from tests.simulation.mutations.mutation import mutation
 
 
@@ -21,7 +22,7 @@ def connections_served_in_the_order_of_arrival(patch: pytest.MonkeyPatch) -> Non
     patch.setattr(Shares, "add", lambda shares, client, _owner: add(shares, client, client))
 
 
-@mutation(breaks=("SHARE-2",), caught_by=("VotersAreServedFirst",))
+@mutation(breaks=("SHARE-2",), caught_by=("VotersAreServedFirst",), needs=needs.floods)
 def voters_wait_like_clients(patch: pytest.MonkeyPatch) -> None:
     """A voter has the turns of a client, by the time that the node has worked for it."""
     init, give_turns = Turns.__init__, Turns._give_turns
