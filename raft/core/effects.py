@@ -136,7 +136,7 @@ class SendRequest:
 class Disconnect:
     """Close the connections to a node: the next request must not use the same one.
 
-    A request timed out, or the answer is of another node than the one that was meant (GEN-16).
+    A request timed out, or the response is of another node than the one that was meant (GEN-16).
     """
 
     node_id: NodeId
