@@ -43,7 +43,7 @@ def batches_of_trusted_segments_are_not_counted(patch: pytest.MonkeyPatch) -> No
     patch.setattr(Recovery, "trusted_headers", lambda _recovery, _offset: iter(()))
 
 
-@mutation(breaks=("LOG-26",), caught_by=("DamageIsFound",), needs=needs.flipped_bits)
+@mutation(breaks=("LOG-26",), caught_by=("DamageIsFound", "QuorumRecovers"), needs=needs.flipped_bits)
 def scrub_leaves_out_full_segments(patch: pytest.MonkeyPatch) -> None:
     """The scrub checks the last segment only."""
     advance = Survey.advance
@@ -57,7 +57,7 @@ def scrub_leaves_out_full_segments(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Survey, "advance", advance_in_last)
 
 
-@mutation(breaks=("LOG-26",), caught_by=("DamageIsFound",), needs=needs.damaged_snapshots)
+@mutation(breaks=("LOG-26",), caught_by=("DamageIsFound", "QuorumRecovers"), needs=needs.damaged_snapshots)
 def scrub_leaves_out_snapshots(patch: pytest.MonkeyPatch) -> None:
     """The scrub checks the log only."""
     patch.setattr(Scrub, "_check_snapshots", lambda _scrub, _max_bytes: False)
