@@ -28,8 +28,10 @@ from tests.simulation.mutations.commits import append_acknowledged_before_it_is_
 from tests.simulation.mutations.hunt import HUNTED_SEEDS, hunt
 from tests.simulation.mutations.mutation import Mutation
 from tests.simulation.mutations.security import rules_not_asked_for_produce
+from tests.simulation.mutations.seeds import CATCHING_SEEDS
 from tests.simulation.mutations.summary import CAUGHT
 from tests.simulation.mutations.table import table_of
+from tests.simulation.mutations.uncaught import UNCAUGHT
 from tests.simulation.mutations.votes import second_vote_in_an_epoch
 
 _SLOWER_INVARIANTS = (
@@ -62,7 +64,9 @@ _SLOWER_INVARIANTS = (
 
 
 @pytest.mark.rule("TEST-19")
-@pytest.mark.parametrize("mutation", [pytest.param(mutation, id=mutation.name) for mutation in MUTATIONS])
+@pytest.mark.parametrize(
+    "mutation", [pytest.param(mutation, id=mutation.name) for mutation in MUTATIONS if mutation.name not in UNCAUGHT]
+)
 def test_simulator_catches_planted_bug_when_fixed_seeds_are_run(
     mutation: Mutation, record_property: Callable[[str, object], None]
 ) -> None:
@@ -90,8 +94,12 @@ def test_every_planted_bug_is_in_the_catalogue() -> None:
     assert planted == {mutation.name for mutation in MUTATIONS}
 
 
+def test_bugs_that_are_not_caught_are_in_the_catalogue_and_have_no_seed() -> None:
+    assert {mutation.name for mutation in MUTATIONS} - CATCHING_SEEDS.keys() == UNCAUGHT
+
+
 def test_every_invariant_has_a_bug_that_it_catches() -> None:
-    expected = {name for mutation in MUTATIONS for name in mutation.caught_by}
+    expected = {name for mutation in MUTATIONS if mutation.name not in UNCAUGHT for name in mutation.caught_by}
     of_slower = {str(case.id) for case in _SLOWER_INVARIANTS}
 
     idle = {invariant.__name__ for invariant in Invariant.__subclasses__()} - expected - of_slower
