@@ -9,7 +9,7 @@ from tests.simulation.run import Outcome, simulate
 OVERLAPPING_SEEDS = (226, 233, 237, 261, 277, 1998)
 """Multipart writes overlap each other; in the last ones, which have no faults, for so long that new ones wait."""
 
-DAMAGED_SEEDS = (300, 302, 304, 307, 310, 314, 322, 325, 337, 342, 348, 398)
+DAMAGED_SEEDS = (300, 302, 304, 307, 310, 314, 322, 325, 337, 342, 348, 414, 463)
 """Bits flip while the machines run."""
 
 RARE_SEEDS = (103, 109, 118, 132, 140, 159, 186, 189, 432)

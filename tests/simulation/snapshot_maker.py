@@ -51,6 +51,7 @@ class SimulatedSnapshotMaker:
         self._plan = plan
         self._is_over = is_over
         self._power_failed = power_failed
+        self._was_damaged = False
 
     def make(self, order: SnapshotOrder, done: Callable[[str | None], None]) -> None:
         """See `SnapshotMaker.make`."""
@@ -59,6 +60,7 @@ class SimulatedSnapshotMaker:
         )
         making = make_snapshot(self._files, DIRECTORY, order, compactor)
         turn_ms = self._dice.between(self._plan.make_ms) // _PIECES
+        self._was_damaged = False
 
         def go_on() -> None:
             self._go_on(order, making, done, lambda: self._timeline.after(turn_ms, go_on, Rank.DISK))
@@ -69,9 +71,9 @@ class SimulatedSnapshotMaker:
         """Whether the disk has returned an error that is not handled yet."""
         return self._files.disk_error is not None
 
-    def _is_damaged(self) -> bool:
-        """Whether a bit of the disk has flipped."""
-        return self._files.damaged_file is not None
+    def _note_damage(self) -> None:
+        """Remember whether a bit of the disk is flipped: it may be repaired after it was read."""
+        self._was_damaged = self._was_damaged or self._files.damaged_file is not None
 
     def _has_all(self, order: SnapshotOrder) -> bool:
         """Whether the segments are there: no snapshot of another node has replaced them."""
@@ -88,13 +90,14 @@ class SimulatedSnapshotMaker:
             # The node has ended, or its disk has failed and it is about to stop: nothing uses the snapshot.
             making.close()
             return
+        self._note_damage()
         try:
             next(making)
         except StopIteration:
             self._loop.post(lambda: done(None))
         except StorageError as error:
             is_reason = self._has_failed() or isinstance(error, DiskFullError)
-            if not is_reason and self._has_all(order) and not self._is_damaged():
+            if not is_reason and self._has_all(order) and not self._was_damaged:
                 raise BrokenInvariantError("SnapshotsAreMade", ("SNAPSHOT-1",), str(error)) from error
             # The error is that of another process: it ends this snapshot, and not the node.
             self._files.disk_error = None

@@ -66,7 +66,10 @@ class DamagedLeaderHandsOver(Invariant):
 
 
 class DamagedVoterStandsAside(Invariant):
-    """A voter that knows of damage requests no pre-votes in its first two rounds since it was led."""
+    """A voter that knows of damage requests no pre-votes in its first two rounds since it was led.
+
+    Rounds in which its disk was full count too: it has left them to others as well.
+    """
 
     rules = ("LOG-30",)
 
@@ -84,7 +87,8 @@ class DamagedVoterStandsAside(Invariant):
             self._rounds[machine] = 0
         begun = sum(isinstance(each, RoleChanged) and isinstance(each.new, Prospective) for each in step.effects)
         if begun:
-            self._rounds[machine] = self._rounds.get(machine, 0) + begun if machine.core.damage.exists else 0
+            stands_aside = machine.core.damage.exists or machine.core.is_disk_full
+            self._rounds[machine] = self._rounds.get(machine, 0) + begun if stands_aside else 0
 
     def request_sent(self, machine: Machine, order: SendRequest) -> None:
         request = order.request

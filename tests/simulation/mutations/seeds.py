@@ -207,7 +207,6 @@ CATCHING_SEEDS: Mapping[str, int] = {
     "rules not asked without a response": 0,
     "scrub expects snapshots that were removed": 0,
     "scrub leaves out full segments": 302,
-    "scrub leaves out snapshots": 398,
     "scrub takes rising epochs for damage": 0,
     "second flush order dropped": 20,
     "second proof does not extend the session": 0,

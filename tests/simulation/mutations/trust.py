@@ -57,11 +57,7 @@ def scrub_leaves_out_full_segments(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Survey, "advance", advance_in_last)
 
 
-@mutation(
-    breaks=("LOG-26",),
-    caught_by=("DamageIsFound", "QuorumRecovers", "DamagedVoterStandsAside"),
-    needs=needs.damaged_snapshots,
-)
+@mutation(breaks=("LOG-26",), caught_by=("DamageIsFound", "QuorumRecovers"), needs=needs.damaged_snapshots)
 def scrub_leaves_out_snapshots(patch: pytest.MonkeyPatch) -> None:
     """The scrub checks the log only."""
     patch.setattr(Scrub, "_check_snapshots", lambda _scrub, _max_bytes: False)

@@ -16,6 +16,7 @@ UNCAUGHT = frozenset(
         "interrupted installation is forgotten",
         "new leader does not complete commits",
         "older version refused before the newer commits",
+        "scrub leaves out snapshots",
         "torn append stays when room is missing",
         "truncation not flushed",
         "uncommitted writers are stored at a stop",
