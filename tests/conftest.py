@@ -112,6 +112,13 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(_ALLOCATIONS_PER_COLLECTION)
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Collect garbage after each file: what its tests left open is reported there, and not in a later file."""
+    if nextitem is None or nextitem.path != item.path:
+        gc.collect()
+
+
 def _group(nodeid: str) -> str:
     path = nodeid.split("::")[0].removeprefix("tests/")
     return next((group for place, group in _GROUPS.items() if path.startswith(place)), path)

@@ -106,7 +106,7 @@ class ProduceProxy:
             with suppress(OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
                 await self._forward(reader, writer)
         finally:
-            writer.close()
+            await _abort(writer)
             self._connections.discard(task)
 
     async def _forward(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -126,10 +126,17 @@ class ProduceProxy:
                         return
                 writer.write(response)
         finally:
-            node_writer.close()
+            await _abort(node_writer)
 
 
 async def _frame(reader: asyncio.StreamReader) -> bytes:
     """Receive one frame, its size included."""
     size = await reader.readexactly(_SIZE.size)
     return size + await reader.readexactly(*_SIZE.unpack(size))
+
+
+async def _abort(writer: asyncio.StreamWriter) -> None:
+    """Close a connection without the end of its TLS, which a client that was killed never confirms."""
+    writer.transport.abort()
+    with suppress(OSError):
+        await writer.wait_closed()
