@@ -20,6 +20,7 @@ from raft.records.batch import read_records
 from raft.records.control import read_control_records
 from raft.records.control_json import control_record_to_json
 from raft.records.header import attributes_of, batch_size_bytes, check_crc, read_header
+from raft.storage.flushed_mark import FlushedOffsets
 from raft.storage.producer_snapshot import decode_producer_snapshot
 from raft.types import BatchHeader, Offset
 
@@ -57,6 +58,7 @@ def _reader_for(path: Path) -> Callable[[bytes], Iterator[_Row]]:
         "leader-epoch-checkpoint": _epochs,
         "recovery-point-offset-checkpoint": _recovery_points,
         "replication-offset-checkpoint": _high_watermarks,
+        "flushed-offsets": _flushed_offsets,
         "quorum-state": _quorum_state,
         "meta.properties": _properties,
         "partition.metadata": _properties,
@@ -154,6 +156,13 @@ def _recovery_points(data: bytes) -> Iterator[_Row]:
 def _high_watermarks(data: bytes) -> Iterator[_Row]:
     for topic, partition, offset in _entries(data, "topic, partition and offset", 3):
         yield {"topic": topic, "partition": int(partition), "highWatermark": int(offset)}
+
+
+def _flushed_offsets(data: bytes) -> Iterator[_Row]:
+    offsets = FlushedOffsets.decode(data)
+    if offsets is None:
+        raise ValueError("expected one line of three offsets and the checksum of what is before it")
+    yield {"recoveryPoint": offsets.recovery_point, "flushedEnd": offsets.end, "highWatermark": offsets.committed}
 
 
 def _writers(end_offset: Offset, data: bytes) -> Iterator[_Row]:

@@ -374,6 +374,11 @@ class RaftCore:
         """
         return min(self._state.known_committed, self.durable_end)
 
+    @property
+    def truncated_records(self) -> int:
+        """How many records truncations have removed since the start."""
+        return self._state.truncated_records
+
     def producers_image(self) -> ProducerStateImage:
         """Return the writers and transactions at the present log end, for a producer snapshot."""
         return self._state.producers.image(self._state.log.end_offset)

@@ -96,6 +96,8 @@ class State:
         self.known_committed = max(known_committed, newest_snapshot.offset if newest_snapshot else log.start_offset)
         """The highest high watermark ever known here. It outlives roles and restarts; no truncation goes below it. A
         snapshot holds committed records only."""
+        self.truncated_records = 0
+        """How many records truncations have removed since the start."""
         self.newest_snapshot = newest_snapshot
         """The newest whole snapshot on disk: replicas that are too far behind load it."""
         self.snapshots_in_check = 0
@@ -308,6 +310,7 @@ class State:
 
     def truncate(self, end_offset: Offset) -> None:
         """Truncate the log, and everything that was derived from the records that are removed."""
+        self.truncated_records += self.log.end_offset - end_offset
         self.log.truncate(end_offset)
         self.committed_bytes.truncate(end_offset)
         self.stable_bytes.truncate(end_offset)

@@ -95,6 +95,12 @@ def resource_families(core: RaftCore, figures: NodeFigures, longest_steps_s: Map
         "Transactions and parts of writes that are open.",
         len(core.transactions.transactions),
     )
+    yield counter(
+        "kraft_truncated_records",
+        "Records that this node has removed from the end of its log, because its leader does not have them.",
+        [],
+        [([], core.truncated_records)],
+    )
     yield gauge(
         "kraft_scrub_checked_bytes",
         "Bytes of the log that the background check has read in its present pass; 0 between two passes.",

@@ -247,6 +247,14 @@ class Engine:
             case AppendLeaderChange():
                 self._append_leader_change(effect)
             case TruncateLog():
+                _logger.warning(
+                    "node %s truncates its log at offset %s: leader %s does not have what follows; known to be "
+                    "committed is everything below offset %s",
+                    self.core.node_id,
+                    effect.end_offset,
+                    self.core.leader_id,
+                    self.core.durable_high_watermark,
+                )
                 self._disk.truncate(effect.end_offset)
             case RepairLog():
                 self._disk.repair(effect, lambda is_repaired: self.submit(RepairEnded(is_repaired=is_repaired)))

@@ -4,7 +4,7 @@
               meta.properties
               <topic>-<partition>/partition.metadata
                                   quorum-state quorum-state.spare
-                                  recovery-point-offset-checkpoint
+                                  recovery-point-offset-checkpoint flushed-offsets
                                   replication-offset-checkpoint
                                   leader-epoch-checkpoint
                                   trusted-segments-checkpoint
@@ -148,8 +148,10 @@ class ReplicaDirectory:
         return self._scrub.check_piece(max_bytes, self._committed_offset)
 
     def flush(self) -> Offset:
-        """See `Log.flush`."""
-        return self.log.flush()
+        """Flush the log and mark what is flushed; see `Log.flush`."""
+        end_offset = self.log.flush()
+        self._recovery_point.flushed(end_offset, self._committed_offset)
+        return end_offset
 
     def write_checkpoints(self) -> bool:
         """Write the recovery point, the high watermark and the trusted segments, and return when they are on the disk.
@@ -301,4 +303,5 @@ class ReplicaDirectory:
         except DiskFullError as error:
             _logger.warning("%s; the next start reads more of the log", error)
         finally:
+            self._recovery_point.close()
             self._lock.release()

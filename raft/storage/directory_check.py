@@ -11,6 +11,7 @@ from raft.storage.aborted_index import ABORTED_SUFFIX
 from raft.storage.directory_lock import LOCK_FILE_NAME
 from raft.storage.election_state import ELECTION_STATE_NAME, ElectionStateFile
 from raft.storage.files import Files, join
+from raft.storage.flushed_mark import FLUSHED_MARK_NAME, FlushedMark
 from raft.storage.high_watermark import HIGH_WATERMARK_NAME, HighWatermarkCheckpoint
 from raft.storage.log_check import Finding, LogCheck, State
 from raft.storage.meta_properties import META_PROPERTIES_NAME, read_meta_properties
@@ -64,6 +65,9 @@ class DirectoryCheck:
                 yield Finding(name=name, state=State.LOST, detail=str(error))
                 continue
             yield Finding(name=name, state=State.SOUND, detail=f"everything below {recovery_point} was flushed")
+            name = join(folder, FLUSHED_MARK_NAME)
+            if self._files.exists(name) and FlushedMark(self._files, name).offsets is None:
+                yield Finding(name=name, state=State.STALE, detail="damaged: the checkpoints say what was flushed")
             yield from LogCheck(self._files, folder, recovery_point).findings()
 
     def repair(self, findings: Sequence[Finding]) -> Iterator[str]:

@@ -95,7 +95,12 @@ def open_files(
     files.make_directory("")
     lock = files.lock(LOCK_FILE_NAME)
     try:
-        return _Opening(files, identity, config).run(lock, entropy, producers)
+        opening = _Opening(files, identity, config)
+        try:
+            return opening.run(lock, entropy, producers)
+        except BaseException:
+            opening.close()
+            raise
     except BaseException:
         lock.release()
         raise
@@ -114,11 +119,19 @@ class _Opening:
             files, join(folder, RECOVERY_POINT_NAME), topic=identity.topic, partition=identity.partition
         )
         self._high_watermark = HighWatermarkCheckpoint(
-            files, join(folder, HIGH_WATERMARK_NAME), topic=identity.topic, partition=identity.partition
+            files,
+            join(folder, HIGH_WATERMARK_NAME),
+            topic=identity.topic,
+            partition=identity.partition,
+            marked=self._recovery_point.committed,
         )
         self._snapshots = SnapshotFolder(files, folder)
         self._producer_snapshots = ProducerSnapshots(files, folder)
         self._was_voter = False
+
+    def close(self) -> None:
+        """Close what a failed `run` has left open."""
+        self._recovery_point.close()
 
     def run(self, lock: DirectoryLock, entropy: bytes, producers: ProducerState | None) -> OpenedDirectory:
         files, identity, folder = self._files, self._identity, self._folder

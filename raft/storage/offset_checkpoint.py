@@ -58,6 +58,9 @@ class OffsetCheckpoint:
 
     def _write(self, offset: Offset) -> None:
         write_checkpoint(self._files, self._name, [(self._topic, self._partition, offset)])
+        self._wrote(offset)
+
+    def _wrote(self, offset: Offset) -> None:
         self._offset = offset
 
     def _read(self) -> Offset:

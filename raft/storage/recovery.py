@@ -11,14 +11,16 @@ a crash leaves the last write incomplete. There are two exceptions:
 In both cases this node may have lost records that it had acknowledged. It must not go on without them, because a quorum
 could elect it and lose them everywhere. So the start is refused, and no file is changed.
 
-In one case the second rule refuses a start although nothing was lost. If the power fails during a large flush, a file
-system may have written later pages and not earlier ones. Then whole batches follow a hole, and all of them are above
-the last flush. The files do not tell this case from the loss of flushed records, because the recovery point is up to a
-second older than the last flush. Truncation would be right most times and lose committed records silently at others. So
-the operator decides, and the message gives the commands: truncate the file there if the power did fail, or let the node
-copy the log from the leader. Segments before the last one were flushed when they were full, so they have no such holes.
+The recovery point is exact when only the process died, because the mark of the last flush says it
+(`raft.storage.flushed_mark`). After a power failure it is a lower bound. So in one case the second rule refuses a start
+although nothing was lost. If the power fails during a large flush, a file system may have written later pages and not
+earlier ones. Then whole batches follow a hole, and all of them are above the last flush. The files do not tell this
+case from the loss of flushed records. Truncation would be right most times and lose committed records silently at
+others. So the operator decides, and the message gives the commands: truncate the file there if the power did fail, or
+let the node copy the log from the leader. Segments before the last one were flushed when they were full, so they have
+no such holes.
 
-Source: rules LOG-13, LOG-15; Kafka LogLoader, LogSegment.recover.
+Source: rules LOG-13, LOG-15, LOG-32; Kafka LogLoader, LogSegment.recover.
 """
 
 from __future__ import annotations
@@ -361,8 +363,9 @@ class Recovery:
     def _meaning_of(self, torn: Segment, later: list[Offset]) -> str:
         """Return whether this node may have acknowledged what is damaged.
 
-        A node acknowledges a batch when it has flushed it whole, and the recovery point is up to a second older than
-        the last flush. So the file alone decides: an interrupted write leaves a part of one batch, at the end.
+        A node acknowledges a batch when it has flushed it whole. If only the process died, the recovery point is at the
+        end of the last flush, so this batch was not acknowledged. After a power failure it may be lower, and the file
+        alone decides: an interrupted write leaves a part of one batch, at the end.
         """
         try:
             size_bytes = batch_size_bytes(torn.read_at(self._position, HEADER.size))
@@ -372,9 +375,9 @@ class Recovery:
         if is_cut and not later and torn.base_offset <= self._end_offset:
             return "it was not written whole, so this node has not acknowledged it, unless its header is damaged"
         return (
-            "unless the power failed while it was written, the disk has damaged it, and this node may have "
-            f"acknowledged it. If it was committed, this node copies it again, from offset {self._end_offset} on: stop "
-            "no other voter until its lag is 0, and check the disk"
+            "if only the process died, this node has not acknowledged it. If the power failed, it was being written, "
+            "or the disk has damaged it and this node may have acknowledged it. If it was committed, this node copies "
+            f"it again, from offset {self._end_offset} on: stop no other voter until its lag is 0, and check the disk"
         )
 
     def _settle(self) -> None:

@@ -97,6 +97,7 @@ def test_segment_is_shown_in_words(folder: Path) -> None:
         (f"{TOPIC}-0/leader-epoch-checkpoint", {"epoch": 1, "startOffset": 0}),
         (f"{TOPIC}-0/recovery-point-offset-checkpoint", {"topic": TOPIC, "partition": 0, "recoveryPoint": 2}),
         (f"{TOPIC}-0/replication-offset-checkpoint", {"topic": TOPIC, "partition": 0, "highWatermark": 2}),
+        (f"{TOPIC}-0/flushed-offsets", {"recoveryPoint": 2, "flushedEnd": 2, "highWatermark": 1}),
     ],
 )
 def test_small_file_is_shown(here: KraftInProcess, folder: Path, name: str, row: dict[str, Any]) -> None:
@@ -238,6 +239,7 @@ def test_empty_segment_is_nothing(here: KraftInProcess, tmp_path: Path) -> None:
         ("leader-epoch-checkpoint", b"0\n1\none two\n"),
         ("recovery-point-offset-checkpoint", b"0\n1\nt 0\n"),
         ("replication-offset-checkpoint", b"0\n1\nt 0\n"),
+        ("flushed-offsets", b"2 2 2\n"),
         ("quorum-state", b"{half"),
         ("quorum-state", b"5"),
         ("quorum-state", b"[1]"),
@@ -261,8 +263,8 @@ def test_file_of_another_kind_is_refused(here: KraftInProcess, tmp_path: Path, n
     assert done.errors == (
         f"kraft: cannot show {name}: expected one of <offset>.log, <offset>.snapshot, "
         "<offset>-<epoch>.checkpoint, "
-        "leader-epoch-checkpoint, recovery-point-offset-checkpoint, replication-offset-checkpoint, quorum-state, "
-        "meta.properties, partition.metadata\n"
+        "leader-epoch-checkpoint, recovery-point-offset-checkpoint, replication-offset-checkpoint, flushed-offsets, "
+        "quorum-state, meta.properties, partition.metadata\n"
     )
 
 

@@ -236,6 +236,7 @@ def test_follower_truncates_its_log_and_fetches_again_when_the_logs_diverge(
     assert effects == [truncates(truncated), sends(our_fetch(epoch=5, log_end=log_end), to=2)]
     assert node.role == follower(of=2, epoch=5, until=2300, has_fetched=True)
     assert node.core.durable_end == truncated
+    assert node.core.truncated_records == log[1] - truncated
 
 
 @pytest.mark.rule("DIVERGE-5")

@@ -196,7 +196,7 @@ def _refusals(caplog: pytest.LogCaptureFixture, *, of: int) -> list[str]:
 
 
 @pytest.mark.rule("DIVERGE-5", "DIVERGE-6")
-def test_replaced_leader_truncates_what_was_not_committed(leading: Pair) -> None:
+def test_replaced_leader_truncates_what_was_not_committed(leading: Pair, caplog: pytest.LogCaptureFixture) -> None:
     start = leading.commit()
     epoch = Epoch(leading.epoch + 1)
 
@@ -234,6 +234,11 @@ def test_replaced_leader_truncates_what_was_not_committed(leading: Pair) -> None
         eventually(lambda: leading.log_end == start + 1 and not leading.is_leading, "one record of the new leader")
 
     assert codes == [ErrorCode.NOT_LEADER_OR_FOLLOWER] * 3
+    (line,) = [record.message for record in caplog.records if "truncates" in record.message]
+    assert line == (
+        f"node 1 truncates its log at offset {start}: leader 2 does not have what follows; known to be committed is "
+        f"everything below offset {start}"
+    )
     assert values_of(leading.nodes, 1) == []
     leading.nodes.stop(1)
     leading.nodes.start(1)

@@ -214,6 +214,25 @@ def test_damaged_log_is_one_line_and_exit_code_1(properties: Properties, tmp_pat
     assert "Traceback" not in node.output
 
 
+@pytest.mark.rule("LOG-32")
+def test_acknowledged_batch_is_not_truncated_when_the_node_was_killed_and_its_disk_damages_it(
+    properties: Properties, tmp_path: Path
+) -> None:
+    with NodeProcess(properties, tmp_path / "process") as node:
+        node.start().wait_until_serving()
+        with client_of(node) as client:
+            client.append(batch_of(b"x" * 100))
+        node.kill()
+        whole = node.segment.read_bytes()
+        node.segment.write_bytes(whole[:-1] + b"\xff")
+
+        exit_code = node.start().wait()
+
+    assert exit_code == 1
+    assert "was flushed, so this is not the torn end of a write and records are lost" in node.output
+    assert node.segment.read_bytes() == whole[:-1] + b"\xff", "nothing is touched"
+
+
 def test_python_without_assertions_is_refused(properties: Properties, tmp_path: Path) -> None:
     command = (sys.executable, "-O", *KRAFT[1:], "serve")
     with NodeProcess(properties, tmp_path / "process", command=command) as node:

@@ -15,8 +15,10 @@ from raft.core.roles import Leader
 from raft.errors import CorruptBatchError, DiskFullError, StorageError
 from raft.storage.directory import ReplicaDirectory
 from raft.storage.election_state import ELECTION_STATE_NAME, ElectionStateFile
+from raft.storage.flushed_mark import FLUSHED_MARK_NAME, FlushedOffsets
 from raft.storage.high_watermark import HIGH_WATERMARK_NAME, HighWatermarkCheckpoint
-from raft.storage.recovery_point import RECOVERY_POINT_NAME, RecoveryPoint
+from raft.storage.offset_checkpoint import OffsetCheckpoint
+from raft.storage.recovery_point import RECOVERY_POINT_NAME
 from raft.storage.scrub import Scrub
 from raft.storage.snapshots import SnapshotFolder
 from raft.storage.trusted_segments import TrustedSegments
@@ -118,9 +120,14 @@ class Machine:
 
     @property
     def recovery_point(self) -> Offset:
-        """The recovery point in the durable checkpoint."""
-        name = f"{DIRECTORY}/{RECOVERY_POINT_NAME}"
-        return RecoveryPoint(self.files.after_power_cut(name), name, topic=TOPIC, partition=0).offset
+        """The recovery point that a start of this machine, which is down, has to find."""
+        files = self.files
+        checkpoint = OffsetCheckpoint(files, f"{DIRECTORY}/{RECOVERY_POINT_NAME}", topic=TOPIC, partition=0).offset
+        mark = f"{DIRECTORY}/{FLUSHED_MARK_NAME}"
+        marked = FlushedOffsets.decode(files.read(mark)) if files.exists(mark) else None
+        if marked is None or marked.recovery_point != checkpoint:
+            return checkpoint
+        return max(checkpoint, marked.end)
 
     @property
     def checkpointed_high_watermark(self) -> Offset:

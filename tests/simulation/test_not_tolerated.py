@@ -16,6 +16,7 @@ import pytest
 from raft.core.roles import Follower
 from raft.errors import ConfigError
 from raft.storage.election_state import ELECTION_STATE_NAME, ElectionStateFile
+from raft.storage.flushed_mark import FLUSHED_MARK_NAME
 from raft.storage.recovery_point import RECOVERY_POINT_NAME
 from raft.types import CleanupPolicy, ElectionState, Epoch
 from tests.simulation.broken import BrokenInvariantError
@@ -134,8 +135,9 @@ def test_leader_reports_and_catches_up_a_voter_whose_flushed_records_look_like_a
 
     def flip_last_bit() -> None:
         last = voter.written.places_below(voter.written.durable_end)[-1]
-        # A recovery point above the batch would refuse the start.
+        # A recovery point or a mark above the batch would refuse the start.
         voter.files.lose(f"{DIRECTORY}/{RECOVERY_POINT_NAME}")
+        voter.files.lose(f"{DIRECTORY}/{FLUSHED_MARK_NAME}")
         voter.files.flip_bit(last.segment, last.end_position - 1)
         voter.tamper()
 

@@ -256,6 +256,19 @@ def test_stale_epochs_are_named_and_made_again_after_a_repair(content: bytes) ->
     assert bad(files) == []
 
 
+@pytest.mark.rule("LOG-32")
+def test_damaged_mark_of_the_last_flush_is_stale() -> None:
+    files = stopped_node()
+    name = f"{PARTITION}/flushed-offsets"
+    files.put(name, b"rubbish")
+
+    found = bad(files)
+    repaired(files)
+
+    assert found == [(name, State.STALE)]
+    assert not files.exists(name)
+
+
 @pytest.mark.parametrize("name", ["recovery-point-offset-checkpoint", "replication-offset-checkpoint", "quorum-state"])
 def test_unreadable_file_that_follows_from_nothing_is_lost(name: str) -> None:
     files = stopped_node()

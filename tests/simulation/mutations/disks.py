@@ -7,12 +7,15 @@ import pytest
 from raft.errors import StorageError
 from raft.storage import election_state
 from raft.storage.atomic_file import replace_file
+from raft.storage.directory import ReplicaDirectory
 from raft.storage.files import Files
 from raft.storage.log import Log
+from raft.storage.offset_checkpoint import OffsetCheckpoint
 from raft.storage.recovery import Recovery
 from raft.storage.recovery_point import RecoveryPoint
 from raft.storage.segment import Segment
 from raft.storage.stored_epochs import StoredEpochs
+from raft.types import Offset
 from tests.memory_files.files import MemoryFiles
 from tests.simulation.mutations.mutation import mutation, switched_off
 
@@ -68,6 +71,30 @@ def truncation_not_flushed(patch: pytest.MonkeyPatch) -> None:
 def recovery_point_not_lowered_by_truncation(patch: pytest.MonkeyPatch) -> None:
     """The recovery point stays above a truncation, so records count as flushed that were not."""
     patch.setattr(RecoveryPoint, "retreat", lambda _point, _end_offset: None)
+
+
+@mutation(breaks=("LOG-32",), caught_by=("NodesRestart",))
+def mark_written_before_the_flush(patch: pytest.MonkeyPatch) -> None:
+    """The mark says that records are flushed before they are, so a power cut leaves a log that ends below it."""
+    flush = ReplicaDirectory.flush
+
+    def mark_and_flush(directory: ReplicaDirectory) -> Offset:
+        directory._recovery_point.flushed(directory.log.end_offset, directory.committed_offset)
+        return flush(directory)
+
+    patch.setattr(ReplicaDirectory, "flush", mark_and_flush)
+
+
+@mutation(breaks=("LOG-32",), caught_by=("NodesRestart",))
+def mark_not_lowered_by_truncation(patch: pytest.MonkeyPatch) -> None:
+    """A truncation lowers the checkpoint, and the mark stays above it."""
+    patch.setattr(RecoveryPoint, "retreat", OffsetCheckpoint.retreat)
+
+
+@mutation(breaks=("LOG-32",), caught_by=("DamagedLogIsRefused",))
+def mark_not_read(patch: pytest.MonkeyPatch) -> None:
+    """A start takes the recovery point of the checkpoint, and truncates what was flushed after it and is damaged."""
+    patch.setattr(RecoveryPoint, "_marked", None)
 
 
 @mutation(breaks=("LOG-13",), caught_by=("DamagedLogIsRefused",))
