@@ -261,6 +261,23 @@ class BatchFile(ABC):
             if position == start:
                 read_bytes = self._batch_bytes_at(position)
 
+    def checked_walk(self, position: int, epochs: EpochCache) -> Iterator[BatchHeader]:
+        """Yield headers as `walk` does, after a check of their offsets and epochs too, which no checksum covers.
+
+        Args:
+            position: of a batch.
+            epochs: the epoch cache of the log.
+
+        Raises:
+            CorruptBatchError: while iterating; the file is damaged.
+        """
+        check = self.span_check(position, epochs)
+        for header in self.walk(position):
+            with self._damage_named(position):
+                check.check_place(header.base_offset, header.last_offset, header.epoch)
+            yield header
+            position += header.size_bytes
+
     def find_whole_batch(self, search: BatchSearch, position: int) -> FoundBatch | None:
         """Return the first whole batch from `position` on, or None.
 

@@ -335,11 +335,11 @@ class Log:
 
     def find_offset_by_timestamp(self, timestamp_ms: int, end_offset: Offset) -> TimestampOffset | None:
         """Return the first record below `end_offset` whose timestamp is this or later, or None."""
-        return first_at_or_after(self._parts.everything, timestamp_ms, end_offset)
+        return first_at_or_after(self._parts.everything, timestamp_ms, end_offset, self._epochs.cache)
 
     def find_largest_timestamp(self, end_offset: Offset) -> TimestampOffset | None:
         """Return the first record with the largest timestamp below `end_offset`, or None."""
-        return first_of_largest(self._parts.everything, end_offset)
+        return first_of_largest(self._parts.everything, end_offset, self._epochs.cache)
 
     def list_trusted(self) -> None:
         """List the full segments for the next start; see `ReplicaDirectory.write_checkpoints`."""

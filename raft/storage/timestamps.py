@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
+from raft.epoch_cache import EpochCache
 from raft.errors import DecodeError
 from raft.records.load_scanner import load_scanner
 from raft.records.section import section_of
@@ -28,62 +29,74 @@ class TimestampOffset:
     epoch: Epoch
 
 
-def first_at_or_after(segments: Sequence[BatchFile], timestamp_ms: int, end_offset: Offset) -> TimestampOffset | None:
+def first_at_or_after(
+    segments: Sequence[BatchFile], timestamp_ms: int, end_offset: Offset, epochs: EpochCache
+) -> TimestampOffset | None:
     """Return the record with the lowest offset whose timestamp is `timestamp_ms` or later; None if there is none.
 
     Args:
         segments: the log.
         timestamp_ms: the time.
         end_offset: records from here on do not count.
+        epochs: the epoch cache of the log.
+
+    Raises:
+        CorruptBatchError: a batch is damaged that was looked at; names file and byte.
     """
     for segment in segments:
         if segment.indexes.largest_timestamp_ms < timestamp_ms:
             continue
         start = segment.indexes.position_before_timestamp(timestamp_ms)
-        for header, position in _batches(segment, start, end_offset):
+        for header, position in _batches(segment, start, end_offset, epochs):
             if header.max_timestamp_ms >= timestamp_ms:
                 return _first_in_batch(segment, position, header, timestamp_ms)
     return None
 
 
-def first_of_largest(segments: Sequence[BatchFile], end_offset: Offset) -> TimestampOffset | None:
+def first_of_largest(segments: Sequence[BatchFile], end_offset: Offset, epochs: EpochCache) -> TimestampOffset | None:
     """Return the first record with the largest timestamp; None if no record has one.
 
     Args:
         segments: the log.
         end_offset: records from here on do not count.
+        epochs: the epoch cache of the log.
+
+    Raises:
+        CorruptBatchError: a batch is damaged that was looked at; names file and byte.
     """
     best: tuple[BatchFile, Offset] | None = None
     largest_ms = -1
     for segment in segments:
         if segment.base_offset >= end_offset or segment.indexes.largest_timestamp_ms <= largest_ms:
             continue
-        segments_ms, offset = _largest_in(segment, end_offset)
+        segments_ms, offset = _largest_in(segment, end_offset, epochs)
         if segments_ms > largest_ms:
             largest_ms = segments_ms
             best = segment, offset
     if best is None:
         return None
     segment, offset = best
-    header, position = next(_batches(segment, segment.locate(offset), end_offset))
+    header, position = next(_batches(segment, segment.locate(offset), end_offset, epochs))
     return _first_in_batch(segment, position, header, largest_ms)
 
 
-def _largest_in(segment: BatchFile, end_offset: Offset) -> tuple[int, Offset]:
+def _largest_in(segment: BatchFile, end_offset: Offset, epochs: EpochCache) -> tuple[int, Offset]:
     """Return the largest timestamp below `end_offset`, -1 for none, and an offset in the first batch that has it."""
     indexes = segment.indexes
     if indexes.offset_of_largest < end_offset:
         return indexes.largest_timestamp_ms, indexes.offset_of_largest
     largest_ms, offset = indexes.largest_before(end_offset) or (-1, segment.base_offset)
-    for header, _position in _batches(segment, indexes.position_below(end_offset), end_offset):
+    for header, _position in _batches(segment, indexes.position_below(end_offset), end_offset, epochs):
         if header.max_timestamp_ms > largest_ms:
             largest_ms, offset = header.max_timestamp_ms, header.last_offset
     return largest_ms, offset
 
 
-def _batches(segment: BatchFile, position: int, end_offset: Offset) -> Iterator[tuple[BatchHeader, int]]:
+def _batches(
+    segment: BatchFile, position: int, end_offset: Offset, epochs: EpochCache
+) -> Iterator[tuple[BatchHeader, int]]:
     """Yield headers and positions of the whole batches from `position` up to `end_offset`."""
-    for header in segment.walk(position):
+    for header in segment.checked_walk(position, epochs):
         if header.end_offset > end_offset:
             return
         yield header, position

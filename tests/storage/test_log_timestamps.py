@@ -183,3 +183,20 @@ def test_search_names_file_and_byte_when_a_batch_is_damaged() -> None:
 
     with pytest.raises(CorruptBatchError, match=f"{FIRST_SEGMENT} is damaged at byte 0"):
         log.find_offset_by_timestamp(5, Offset(1))
+
+
+@pytest.mark.rule("LOG-30")
+@pytest.mark.parametrize("position", [7, 15], ids=["offset", "epoch"])
+def test_search_does_not_believe_the_place_of_a_damaged_batch(position: int) -> None:
+    """No checksum covers it."""
+    files = MemoryFiles()
+    log = open_log(files)
+    second = batch(3, epoch=2, timestamps_ms=[250])
+    log.append([batch(0, epoch=1, timestamps_ms=[100]), batch(1, epoch=1, count=2, timestamps_ms=[150, 160]), second])
+    log.flush()
+    files.flip_bit(FIRST_SEGMENT, log.size_bytes() - second.header.size_bytes + position, bit=3)
+
+    with pytest.raises(CorruptBatchError, match="expected"):
+        log.find_offset_by_timestamp(200, Offset(4))
+    with pytest.raises(CorruptBatchError, match="expected"):
+        log.find_largest_timestamp(Offset(4))
