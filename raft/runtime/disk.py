@@ -108,6 +108,10 @@ class Disk(Protocol):
         """Search the log, as `search` does; where `work` yields, other jobs are done. See `PiecewiseSearch`."""
         ...
 
+    def check(self, snapshot: OffsetAndEpoch | None, base_offsets: Sequence[Offset]) -> None:
+        """Look for damage in a snapshot and in segments, in pieces, after other jobs; the listener is told of it."""
+        ...
+
     def repair(self, order: RepairLog, done: Callable[[bool], None]) -> None:
         """Replace damaged batches, after other jobs; `done` is called with whether they are sound now."""
         ...

@@ -152,6 +152,11 @@ class ReplicaDisk:
         """See `Disk.search_in_pieces`."""
         PiecewiseSearch(self._jobs, work(self._directory.log), done, damaged=self._damaged).search_next()
 
+    def check(self, snapshot: OffsetAndEpoch | None, base_offsets: Sequence[Offset]) -> None:
+        """See `Disk.check`."""
+        pieces = self._directory.check(snapshot, base_offsets)
+        PiecewiseSearch(self._jobs, pieces, lambda _found: None, damaged=self._damaged).search_next()
+
     def repair(self, order: RepairLog, done: Callable[[bool], None]) -> None:
         """See `Disk.repair`."""
         self._jobs.put_later(lambda: self._repair(order), done)

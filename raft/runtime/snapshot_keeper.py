@@ -25,7 +25,6 @@ from raft.runtime.disk import Disk
 from raft.runtime.fault_log import FaultLog
 from raft.runtime.scheduler import Scheduler
 from raft.runtime.space_keeper import SpaceKeeper
-from raft.storage.damage_search import check_segments
 from raft.storage.directory import ReplicaDirectory
 from raft.types import CleanupPolicy, Epoch, Offset, OffsetAndEpoch
 
@@ -201,8 +200,8 @@ class SnapshotKeeper:
         if problem is not None:
             self._is_making = False
             self._faults.report("no snapshot at %s was made: %s", snapshot, problem)
-            # A damaged batch may be the reason. The disk notes where it is, so that it is repaired (LOG-29).
-            self._disk.search_in_pieces(lambda log: check_segments(log, order.segments), lambda _found: None)
+            # Damage may be the reason. The disk notes where it is, so that it is repaired (LOG-29).
+            self._disk.check(order.base, order.segments)
             return
         self._disk.look(
             lambda directory: directory.finish_snapshot(snapshot),

@@ -28,9 +28,6 @@ def note_damage(log: Log, known: KnownDamage, error: CorruptBatchError) -> None:
             _note_batches(log, known, segment, error.position)
         elif error.path in segment.indexes.paths:
             known.add(damaged_index(segment, end_of(log, segment), error))
-    compacted = log.compacted
-    if compacted is not None and error.path == compacted.path:
-        known.add(damaged_snapshot(compacted.path, compacted.end.offset, compacted.size_bytes, error))
 
 
 def check_segments(log: Log, base_offsets: Sequence[Offset]) -> Generator[None, None, None]:

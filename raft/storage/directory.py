@@ -18,14 +18,14 @@ Source: rule STATE-17; Kafka KafkaRaftManager.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import replace
 from typing import Self
 
 from raft.errors import CorruptBatchError, DiskFullError
 from raft.storage.compacted_records import CompactedRecords
 from raft.storage.damage import KnownDamage
-from raft.storage.damage_search import damaged_snapshot, note_damage
+from raft.storage.damage_search import check_segments, damaged_snapshot, note_damage
 from raft.storage.directory_opening import OpenedDirectory, ReplicaIdentity, open_files
 from raft.storage.files import Files
 from raft.storage.log_config import LogConfig
@@ -254,8 +254,27 @@ class ReplicaDirectory:
         self.snapshots.remove_before(start.offset)
         self.damage.cut(start.offset)
 
+    def check(self, snapshot: OffsetAndEpoch | None, base_offsets: Sequence[Offset]) -> Generator[None, None, None]:
+        """Read a snapshot, if it is still there, and segments from begin to end. It yields after each piece.
+
+        Args:
+            snapshot: the snapshot; None for none.
+            base_offsets: of the segments; see `check_segments`.
+
+        Raises:
+            CorruptBatchError: while iterating, at the first damage.
+        """
+        if snapshot is not None and self.snapshots.has(snapshot):
+            for _piece_bytes in self.snapshots.check(snapshot):
+                yield
+        yield from check_segments(self.log, base_offsets)
+
     def note_damage(self, error: CorruptBatchError) -> None:
-        """See `raft.storage.damage_search.note_damage`."""
+        """Note what is damaged where a read of the log or of a snapshot has failed; see `damage_search.note_damage`."""
+        for snapshot in self.snapshots.whole():
+            if error.path == self.snapshots.path_of(snapshot):
+                self.note_damaged_snapshot(snapshot, error)
+                return
         note_damage(self.log, self.damage, error)
 
     def note_damaged_snapshot(self, snapshot: OffsetAndEpoch, error: CorruptBatchError) -> None:

@@ -14,6 +14,7 @@ from raft.core.events import AppendRequested
 from raft.core.log_view import LogView
 from raft.core.messages import AppendResponse
 from raft.core.voter_set import VoterSet
+from raft.errors import StorageError
 from raft.records.batch import build_batch
 from raft.records.header import read_header
 from raft.records.record import Record
@@ -117,10 +118,14 @@ class SnapshotsAtOnce:
     def make(self, order: SnapshotOrder, done: Callable[[str | None], None]) -> None:
         """See `SnapshotMaker.make`."""
         self.orders.append(order)
-        if self.problem is None:
-            for _ in make_snapshot(self._files, FOLDER, order, load_compactor(now_ms=0, delete_retention_ms=0)):
-                pass
-        done(self.problem)
+        problem = self.problem
+        if problem is None:
+            try:
+                for _ in make_snapshot(self._files, FOLDER, order, load_compactor(now_ms=0, delete_retention_ms=0)):
+                    pass
+            except StorageError as error:
+                problem = str(error)
+        done(problem)
 
 
 class OneVoter:

@@ -208,6 +208,25 @@ def test_damaged_snapshot_is_removed_and_made_again_when_the_log_has_its_records
     assert kept.node.engine.damage.parts == ()
 
 
+@pytest.mark.rule("LOG-29", "SNAPSHOT-1")
+def test_damaged_records_of_a_snapshot_are_found_when_the_next_one_is_made_of_it() -> None:
+    """Each look at the directory reads the begin of a snapshot only."""
+    kept = Kept()
+    for number in range(30):
+        assert kept.node.append(f"key {number}", value=bytes(100_000)) == ErrorCode.NONE
+    kept.node.wait(3_000)
+    folder = kept.node.directory.snapshots
+    (snapshot,) = folder.whole()
+    kept.node.files.flip_bit(folder.name_of(snapshot), folder.size_bytes(snapshot) - 200)
+
+    kept.fill(1_000)
+    kept.node.wait(5_000)
+
+    assert kept.snapshots == [kept.node.core.log.end_offset]
+    assert [order.base for order in kept.maker.orders] == [None, snapshot, None]
+    assert kept.node.engine.damage.parts == ()
+
+
 @pytest.mark.rule("LOG-29", "LOG-31", "SNAPSHOT-3")
 def test_log_begins_behind_a_damaged_snapshot_when_there_is_a_later_one() -> None:
     kept = Kept(replace(RETENTION, retention_bytes=7_000))

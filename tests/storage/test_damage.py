@@ -142,16 +142,17 @@ def test_check_of_segments_finds_damage_and_leaves_out_segments_that_are_gone() 
 @pytest.mark.rule("LOG-29", "READ-7")
 def test_damage_that_a_read_finds_in_a_snapshot_is_noted_for_its_whole_range() -> None:
     files = MemoryFiles()
-    log, known = a_cut_store(files).log, KnownDamage()
+    directory = a_cut_store(files).directory
+    log = directory.log
     compacted = log.compacted
     assert compacted is not None
     files.flip_bit(compacted.path.removeprefix("memory:/"), compacted.size_bytes - 150)
 
     with pytest.raises(CorruptBatchError) as caught:
         list(log.pieces(Offset(0), max_bytes=1 << 20, end_offset=log.end_offset, piece_bytes=1 << 20))
-    note_damage(log, known, caught.value)
+    directory.note_damage(caught.value)
 
-    (part,) = known.parts
+    (part,) = directory.damage.report.parts
     assert (part.kind, part.path, part.end_offset) == (Damaged.SNAPSHOT, compacted.path, 8)
 
 
