@@ -115,5 +115,6 @@ class FlushedMark:
             file.close()
         file = self._files.create(self._name)
         file.append(content)
+        file.flush()
         self._files.sync_directory(folder_of(self._name))
         return file
