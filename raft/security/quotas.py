@@ -54,6 +54,9 @@ class QuotaKind(Enum):
 Entity: TypeAlias = tuple[str | None, str | None]
 """A user and a client id; None where a quota does not name one. All clients of one entity share its limit."""
 
+_LEAST, _MOST = 0.001, (1 << 63) - 1
+"""A limit."""
+
 _EXPECTED = ", ".join((_USER, _CLIENT_ID, *(kind.value for kind in QuotaKind)))
 
 
@@ -138,8 +141,8 @@ def _limits(name: str, table: Mapping[str, Any]) -> Mapping[QuotaKind, float]:
             continue
         if key not in kinds:
             raise ConfigError(f"{name} has the key {key}: expected {_EXPECTED}")
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
-            raise ConfigError(f"{name}: {key} is {shortened(value)}: expected a number above 0")
+        if isinstance(value, bool) or not isinstance(value, int | float) or not _LEAST <= value <= _MOST:
+            raise ConfigError(f"{name}: {key} is {shortened(value)}: expected a number from {_LEAST} to 2^63 - 1")
         limits[kinds[key]] = float(value)
     if not limits:
         raise ConfigError(f"{name} limits nothing: expected {', '.join(kinds)} or several of them")

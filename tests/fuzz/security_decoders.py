@@ -8,6 +8,7 @@ from dataclasses import replace
 from raft.config.principals import PrincipalRules
 from raft.config.security import login_module
 from raft.errors import AuthenticationError, ConfigError
+from raft.runtime.client_quotas import LONGEST_THROTTLES_S, ClientQuotas
 from raft.security.credentials import (
     LEAST_ITERATIONS,
     MOST_ITERATIONS,
@@ -17,6 +18,7 @@ from raft.security.credentials import (
 )
 from raft.security.jaas import JaasEntry
 from raft.security.operations import Operation
+from raft.security.quotas import QuotaKind, Quotas
 from raft.security.rules import EVERYONE, Rules
 from raft.security.sasl_client import ScramAuthenticator
 from raft.security.sasl_server import ScramVerifier
@@ -130,6 +132,20 @@ def read_rules(content: bytes) -> Rules:
     return rules
 
 
+def read_quotas(content: bytes) -> Quotas:
+    """Read a file of quotas, and let each entity in it use a little."""
+    quotas = Quotas.parse(content.decode(errors="replace"))
+    counted = ClientQuotas(lambda: quotas, lambda: 1_000.0)
+    for user, client_id in quotas.limits:
+        for kind in QuotaKind:
+            pace = counted.pace(kind, user or "another", client_id or "")
+            assert (pace is None) is (quotas.of(kind, user or "another", client_id or "") is None)
+            if pace is not None:
+                counted.use(pace, 1.0)
+                assert 0 <= counted.throttle_s(pace) <= LONGEST_THROTTLES_S[kind], "it is throttled for too long"
+    return quotas
+
+
 def read_principal_rules(content: bytes) -> str | None:
     """Read the rules that name clients, and apply them to a subject."""
     rules = PrincipalRules.parse("ssl.principal.mapping.rules", content.decode(errors="replace"))
@@ -157,6 +173,16 @@ describe = []
 [allow.peer]
 1 = ["User:node1"]
 observers = ["User:CN=m,O=x"]
+"""
+_QUOTAS = """
+[[quota]]
+user = "spark"
+producer_byte_rate = 10485760
+[[quota]]
+user = "<default>"
+client-id = "nightly"
+request_percentage = 0.5
+consumer_byte_rate = 1
 """
 _SCRAM_WORDS = (
     *(
@@ -237,6 +263,25 @@ SECURITY_DECODERS = (
         refusals=(ConfigError,),
         bound=_BOUND,
         words=(b'"', b"{}", b"[" * 3000, b"9" * 5000, b"null", b"SCRAM-SHA-512", b"iterations=1", b"=", b'"\\ud800"'),
+    ),
+    Decoder(
+        name="files of quotas",
+        samples=_samples(read_quotas, _text("all keys", _QUOTAS)),
+        refusals=(ConfigError,),
+        bound=_BOUND,
+        words=(
+            b"[[quota]]",
+            b"user",
+            b'"<default>"',
+            b"[",
+            b"=",
+            b"\n",
+            b"0",
+            b"1e-9",
+            b"inf",
+            b"9" * 400,
+            b"[" * 3000,
+        ),
     ),
     Decoder(
         name="files of rules",

@@ -17,6 +17,7 @@ from raft.records.split import split_batches
 from raft.storage.aborted_transactions import aborted_in
 from raft.storage.election_state import ELECTION_STATE_NAME, ElectionStateFile
 from raft.storage.epoch_checkpoint import EPOCH_CHECKPOINT_NAME, read_epochs
+from raft.storage.flushed_mark import FLUSHED_MARK_NAME, FlushedMark, FlushedOffsets
 from raft.storage.high_watermark import HIGH_WATERMARK_NAME, HighWatermarkCheckpoint
 from raft.storage.log import Log
 from raft.storage.log_config import LogConfig
@@ -122,6 +123,15 @@ def read_recovery_point(content: bytes) -> Offset:
     """Read recovery-point-offset-checkpoint."""
     files = _files({RECOVERY_POINT_NAME: content})
     return RecoveryPoint(files, RECOVERY_POINT_NAME, topic=TOPIC, partition=0).offset
+
+
+def read_flushed_mark(content: bytes) -> FlushedOffsets | None:
+    """Read flushed-offsets; what it says is what is written again."""
+    mark = FlushedMark(_files({FLUSHED_MARK_NAME: content}), FLUSHED_MARK_NAME)
+    assert mark.offsets is None or mark.offsets.encode() == content
+    mark.write(FlushedOffsets(Offset(1), Offset(2), Offset(1)))
+    mark.close()
+    return mark.offsets
 
 
 def read_meta_properties(content: bytes) -> object:
@@ -325,6 +335,8 @@ def seal_producer_snapshot(content: bytes) -> bytes:
 def _small_files() -> Iterator[Sample]:
     yield Sample(name="epochs", content=kafka_bytes.LEADER_EPOCH_CHECKPOINT, decode=read_epoch_checkpoint)
     yield Sample(name="recovery point", content=f"0\n1\n{TOPIC} 0 117\n".encode(), decode=read_recovery_point)
+    offsets = FlushedOffsets(recovery_point=Offset(5), end=Offset(9), committed=Offset(7))
+    yield Sample(name="flushed offsets", content=offsets.encode(), decode=read_flushed_mark)
     yield Sample(name="high watermark", content=f"0\n1\n{TOPIC} 0 117\n".encode(), decode=read_high_watermark)
     yield Sample(name="meta.properties", content=kafka_bytes.META_PROPERTIES, decode=read_meta_properties)
     yield Sample(name="partition.metadata", content=kafka_bytes.PARTITION_METADATA, decode=read_partition_metadata)

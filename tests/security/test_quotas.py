@@ -65,9 +65,14 @@ def test_file_without_quotas_limits_no_client() -> None:
         ),
         (
             '[[quota]]\nuser = "u"\nrequest_percentage = 0',
-            "quota 1: request_percentage is 0: expected a number above 0",
+            "quota 1: request_percentage is 0: expected a number from 0.001 to 2^63 - 1",
         ),
         ('[[quota]]\nuser = "u"\nrequest_percentage = true', "quota 1: request_percentage is True: expected a number"),
+        (
+            f'[[quota]]\nuser = "u"\nproducer_byte_rate = {"9" * 400}',
+            "quota 1: producer_byte_rate is 999999999999999999...",
+        ),
+        ('[[quota]]\nuser = "u"\nrequest_percentage = 1e-9', "quota 1: request_percentage is 1e-09: expected a number"),
         ('[[quota]]\nuser = "u"\nrequest_percentage = inf', "quota 1: request_percentage is inf: expected a number"),
         ('[[quota]]\nuser = "u"\nrequest_percentage = "5"', "quota 1: request_percentage is '5': expected a number"),
         (

@@ -53,7 +53,7 @@ def test_quotas_stay_in_use_while_the_file_cannot_be_used(path: Path) -> None:
     assert limit(file) == 5
     assert file.renewal.is_outdated
     assert reports == [
-        f"{KEY}={path}: quota 1: request_percentage is 'much': expected a number above 0; {STAY}",
+        f"{KEY}={path}: quota 1: request_percentage is 'much': expected a number from 0.001 to 2^63 - 1; {STAY}",
         f"{KEY}={path}: No such file or directory; {STAY}",
     ]
 
