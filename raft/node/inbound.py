@@ -67,7 +67,7 @@ class InboundConnection(ReadBufferProtocol):
         self._service = service
         self._entrance = Entrance(gate, self._write)
         self._requests = IncomingRequests(self, self._entrance, service.large_frames, service.max_frame_bytes)
-        self._throttle = Throttle(service.quotas, self.caller, self.resume)
+        self._throttle = Throttle(service.quotas, self.caller, self.resume, lambda: service.turns.turn_s)
         self._has_begun = False
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None

@@ -24,16 +24,20 @@ class Throttle:
         quotas: of the node; None if there are none.
         caller: the client.
         resume: called when the connection is muted no longer.
+        turn_s: returns the processor time of the present turn of a connection (`Turns.turn_s`).
 
     Attributes:
         is_muted: whether no request begins, and nothing is read.
     """
 
-    def __init__(self, quotas: ClientQuotas | None, caller: Caller, resume: Callable[[], None]) -> None:
+    def __init__(
+        self, quotas: ClientQuotas | None, caller: Caller, resume: Callable[[], None], turn_s: Callable[[], float]
+    ) -> None:
         self.is_muted = False
         self._quotas = quotas
         self._caller = caller
         self._resume = resume
+        self._turn_s = turn_s
         self._client_id = ""
         self._timer: asyncio.TimerHandle | None = None
 
@@ -71,7 +75,7 @@ class Throttle:
             return None
         kind, pace, throttle_s = QuotaKind.REQUEST_PERCENTAGE, self.pace, 0.0
         if pace is not None:
-            throttle_s = quotas.throttle_s(pace)
+            throttle_s = quotas.throttle_s(pace, after=self._turn_s())
         rate = _RATES.get(header.request_api_key)
         if rate is not None and (rate_pace := self._pace(rate)) is not None:
             quotas.use(rate_pace, request_bytes if rate is QuotaKind.PRODUCER_BYTE_RATE else response_bytes)

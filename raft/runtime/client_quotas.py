@@ -91,9 +91,14 @@ class ClientQuotas:
             self._pace_of[client] = self._find(kind, user, client_id)
         return self._pace_of[client]
 
-    def throttle_s(self, pace: Pace) -> float:
-        """Return for how long a client with this pace is throttled now, in seconds; 0 for not at all."""
-        return pace.pause_s(self._now_s())
+    def throttle_s(self, pace: Pace, *, after: float = 0.0) -> float:
+        """Return for how long a client with this pace is throttled now, in seconds; 0 for not at all.
+
+        Args:
+            pace: its pace.
+            after: what it has used and is not counted yet.
+        """
+        return pace.pause_s(self._now_s(), after=after)
 
     def use(self, pace: Pace, amount: float) -> None:
         """Count what was used: bytes, or seconds of the processor."""

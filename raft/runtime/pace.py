@@ -40,12 +40,20 @@ class Pace:
             amount: in the unit of the limit.
             now_s: the time, in seconds.
         """
-        free_s = max(self._free_s, now_s - self._credit_s) + amount / self.per_second
-        self._free_s = min(free_s, now_s + self._longest_pause_s)
+        self._free_s = self._free_after(amount, now_s)
 
-    def pause_s(self, now_s: float) -> float:
-        """Return how long to use nothing, in seconds, so that the limit holds; 0 if it holds already."""
-        return max(0.0, self._free_s - now_s)
+    def pause_s(self, now_s: float, *, after: float = 0.0) -> float:
+        """Return how long to use nothing, in seconds, so that the limit holds; 0 if it holds already.
+
+        Args:
+            now_s: the time, in seconds.
+            after: a use that is not counted yet.
+        """
+        return max(0.0, (self._free_after(after, now_s) if after else self._free_s) - now_s)
+
+    def _free_after(self, amount: float, now_s: float) -> float:
+        free_s = max(self._free_s, now_s - self._credit_s) + amount / self.per_second
+        return min(free_s, now_s + self._longest_pause_s)
 
     def has_full_credit(self, now_s: float) -> bool:
         """Return whether what was used has no effect any more."""

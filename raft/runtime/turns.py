@@ -127,6 +127,12 @@ class Turns:
         self._timer_s: float | None = None
         """When the next timer ends that was set for clients with a pace."""
         self._is_measuring = False
+        self._turn_began_s: float | None = None
+
+    @property
+    def turn_s(self) -> float:
+        """Processor time of the present turn, which is counted when it ends, in seconds; 0 between two turns."""
+        return 0.0 if self._turn_began_s is None else self._used_s() - self._turn_began_s
 
     def ready(self, client: Client) -> None:
         """Let a client work: at once if no other one waits, otherwise in its turn."""
@@ -249,13 +255,17 @@ class Turns:
         # What it begins is settled in the round that follows.
         self._schedule_round()
         standing, owner = client.standing, client.owner  # The turn may change them.
-        end_s = self._used_s() + TURN_S
+        self._turn_began_s = self._used_s()
+        end_s = self._turn_began_s + TURN_S
 
         def work() -> None:
             begun = client.work(lambda: self._used_s() >= end_s)
             self._begun[client] = self._begun.get(client, 0) + begun
 
-        work_s = self._measured(work)
+        try:
+            work_s = self._measured(work)
+        finally:
+            self._turn_began_s = None
         self._spent_s[standing is Standing.VOTER] += work_s
         self._charge(client, standing, owner, work_s)
         if client.has_work:

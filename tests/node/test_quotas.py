@@ -165,3 +165,17 @@ def test_append_without_a_response_mutes_its_connection_too(nodes: NodesInProces
         assert is_silent(wire)
         nodes.thread.jump(11)
         assert wire.receive(MetadataResponse).brokers
+
+
+@pytest.mark.rule("QUOTA-2", "QUOTA-3")
+def test_response_says_the_throttle_of_the_request_that_exceeds_the_quota_of_processor_time(
+    nodes: NodesInProcess, quotas: Path
+) -> None:
+    quotas.write_text('[[quota]]\nuser = "<default>"\nrequest_percentage = 0.01\n')
+    with nodes.wire(nodes.wait_for_leader()) as wire:
+        # The file is read again within a second or so; a millisecond is a credit.
+        throttle_time_ms = eventually(
+            lambda: wire.ask(MetadataRequest(topics=None), 9, MetadataResponse).throttle_time_ms, "a throttle"
+        )
+
+    assert 0 < throttle_time_ms <= 1_000

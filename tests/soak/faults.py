@@ -5,12 +5,15 @@ All nodes run and all links work when a fault begins. It yields a sentence about
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from random import Random
 
 from tests.network.connection import Direction
 from tests.network.network import CLIENTS
+from tests.processes.server import Server
+from tests.soak.flood import THROTTLED
 from tests.soak.quorum import Quorum
 
 Fault = Callable[[Quorum, Random], AbstractContextManager[str]]
@@ -157,6 +160,17 @@ def half_open_connections(quorum: Quorum, _dice: Random) -> Iterator[str]:
     yield "all connections are left half open"
 
 
+@contextmanager
+def flood_all(quorum: Quorum, _dice: Random) -> Iterator[str]:
+    """All nodes are flooded with requests. On an open quorum the client has a quota, and is throttled."""
+    protocol, listeners = quorum.listeners
+    command = (sys.executable, "-m", "tests.soak.flood", protocol, *map(str, listeners))
+    with Server("flood", command, log_file=quorum.folder / "flood.txt").start() as flood:
+        yield "all nodes are flooded"
+        if quorum.security is None:
+            flood.wait_until_printed(THROTTLED)
+
+
 FAULTS: Mapping[str, Fault] = {
     "leader killed": kill_leader,
     "follower killed": kill_follower,
@@ -174,6 +188,7 @@ FAULTS: Mapping[str, Fault] = {
     "follower stopped, then leader killed": kill_leader_of_one_behind,
     "connections reset": reset_connections,
     "connections half open": half_open_connections,
+    "all flooded": flood_all,
 }
 """Every kind of fault by its name."""
 

@@ -11,18 +11,22 @@ from functools import partial
 from pathlib import Path
 
 from raft.client import ClientSettings
+from raft.config import NodeConfig
 from raft.errors import QuorumUnavailableError
 from raft.storage.directory_check import DirectoryCheck
 from raft.storage.disk import DiskFiles
 from raft.storage.log_check import State
+from raft.types import Endpoint
 from tests.hostile.leaks import leaks
 from tests.network.network import Network
 from tests.node.harness.properties import SHORT_TIMEOUTS, Properties, quorum_properties
+from tests.node.harness.secured import endpoint_of
 from tests.node.harness.waiting import eventually
 from tests.processes.commands import KRAFT
 from tests.processes.node_quorum import NodeQuorum
 from tests.soak.callers import Callers
-from tests.soak.quorum_security import QuorumSecurity
+from tests.soak.flood import QUOTA
+from tests.soak.quorum_security import CLIENT_LISTENER, QuorumSecurity
 
 SERVE = (*KRAFT, "serve")
 SECURITY_FOLDER = "security"
@@ -67,6 +71,7 @@ class Quorum(NodeQuorum):
         command: Sequence[str] = SERVE,
     ) -> None:
         super().__init__(folder, configurations, command=command)
+        self.folder = folder
         self.network = network
         self.security = security
 
@@ -88,6 +93,14 @@ class Quorum(NodeQuorum):
     def librdkafka_settings(self) -> dict[str, object]:
         """Return how clients of librdkafka connect."""
         return {"bootstrap.servers": self.bootstrap_servers} | (self.security.librdkafka() if self.security else {})
+
+    @property
+    def listeners(self) -> tuple[str, list[Endpoint]]:
+        """How clients reach the nodes without a proxy: `plain` or `tls`, and where the nodes listen."""
+        configurations = [node.properties for node in self.nodes.values()]
+        if self.security is None:
+            return "plain", [NodeConfig.from_properties(each).listener for each in configurations]
+        return "tls", [endpoint_of(each, CLIENT_LISTENER) for each in configurations]
 
     def options(self) -> dict[str, str]:
         """Return how the connector connects."""
@@ -171,6 +184,9 @@ def quorum_behind(
     command: Sequence[str] = SERVE,
 ) -> Quorum:
     """Return three nodes behind proxies, which do not run yet; see `running_quorum`."""
+    quotas = folder / "quotas.toml"
+    quotas.write_text(QUOTA)
+    settings = {**settings, "raft.quotas.file": str(quotas)}
     if not is_secured:
         configurations = quorum_properties(folder, 3, settings, advertise=network.open)
         return Quorum(network, folder, configurations, command=command)
