@@ -65,7 +65,7 @@ CATCHING_SEEDS: Mapping[str, int] = {
     "end acknowledged before it is committed": 0,
     "ended writes forgotten at a start": 233,
     "ended writes forgotten at a truncation": 233,
-    "endpoints of the previous leader kept": 10,
+    "endpoints of the previous leader kept": 13,
     "engine does not wait for the election state": 1,
     "epoch cache not truncated": 3,
     "epoch checkpoint not written": 0,

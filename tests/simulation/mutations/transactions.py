@@ -281,7 +281,12 @@ def aborted_transactions_are_not_named(patch: pytest.MonkeyPatch) -> None:
 
 @mutation(
     breaks=("TXN-10",),
-    caught_by=("AbortedIndexMatchesLog", "ReadersSeeCommittedTransactions", "SnapshotsHoldTheState"),
+    caught_by=(
+        "AbortedIndexMatchesLog",
+        "ReadersSeeCommittedTransactions",
+        "ReadersSeeTheState",
+        "SnapshotsHoldTheState",
+    ),
 )
 def index_of_aborted_transactions_is_empty_after_a_start(patch: pytest.MonkeyPatch) -> None:
     """A start does not build the index of aborted transactions."""
