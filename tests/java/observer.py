@@ -25,9 +25,8 @@ class Observer(NodeProcess):
         return sorted(self.partition.glob("*.checkpoint"))
 
     def batches(self) -> list[Batch]:
-        """Return the batches in its log, which has one segment."""
-        (segment,) = self.segments()
-        return split_batches(segment.read_bytes())
+        """Return the batches in its log; none while a snapshot replaces the log."""
+        return [batch for segment in self.segments() for batch in split_batches(segment.read_bytes())]
 
     def wait_for_end(self, end_offset: Offset) -> None:
         """Wait until its log reaches an offset.
