@@ -25,8 +25,10 @@ class Observer(NodeProcess):
         return sorted(self.partition.glob("*.checkpoint"))
 
     def batches(self) -> list[Batch]:
-        """Return the batches in its log; none while a snapshot replaces the log."""
-        return [batch for segment in self.segments() for batch in split_batches(segment.read_bytes())]
+        """Return the batches in its log, which has one segment; none while a snapshot replaces the log."""
+        segments = self.segments()
+        assert len(segments) <= 1, segments
+        return split_batches(segments[0].read_bytes()) if segments else []
 
     def wait_for_end(self, end_offset: Offset) -> None:
         """Wait until its log reaches an offset.

@@ -9,12 +9,13 @@ from subprocess import SubprocessError
 
 from raft.errors import RaftError
 from raft.types import Offset
+from tests.node.harness.waiting import eventually
 from tests.soak.crowd import Crowd
 from tests.soak.figures import Figures
 from tests.soak.nemesis import EndedFault, Nemesis
 from tests.soak.planted import serve_with
 from tests.soak.porcupine import judged_by_porcupine
-from tests.soak.quorum import CHECK_QUORUM_MS, SERVE, Quorum, running_quorum
+from tests.soak.quorum import CHECK_QUORUM_MS, LONGEST_RECOVERY_S, SERVE, Quorum, running_quorum
 from tests.workload.history import History
 from tests.workload.plan_checks import overfull
 from tests.workload.replica import Replica, differences
@@ -25,6 +26,9 @@ STALE_ALLOWED_MS = 3 * CHECK_QUORUM_MS
 """A leader that was replaced resigns when no majority has fetched within the check-quorum timeout. When it is
 suspended, a fetch of each of the two others may be unread in its socket, and counts once it is read: in the worst case
 this takes twice that time more."""
+
+LEAST_OTHER_READS = 20
+"""Responses of nodes that did not lead, which a run waits for."""
 
 _FAULTS = "faults.txt"
 _HISTORY = "history.jsonl"
@@ -136,6 +140,12 @@ def _run_under_faults(plan: Plan, quorum: Quorum, history: History, note: Callab
             tell=note,
         )
         nemesis.inject_faults(plan.duration_s)
+        # How many there are by now depends on the machine, and on the nodes that clients have reached.
+        eventually(
+            lambda: sum(read.is_of_reader for read in history.reads) >= LEAST_OTHER_READS,
+            f"{LEAST_OTHER_READS} responses of nodes that do not lead",
+            within_s=LONGEST_RECOVERY_S,
+        )
         crowd.stop_writing()
         quorum.wait_for_transactions()
         quorum.settle()
