@@ -4,9 +4,11 @@
     recovery point       flushed end          high watermark       CRC-32C of what is before it
 
 The checkpoints are written once a second, and each takes a flush of its own. This line is written after each flush of
-the log, over the old one and without a flush. If the process dies, the system still writes it, so it is exact: a
-damaged batch below the flushed end is no interrupted write, because this node may have acknowledged it. If the power
-fails, an older line may be on the disk, which is a lower bound.
+the log, over the old one and without a flush. If the process dies, the system still writes it, so the flushed end is
+exact: a damaged batch below it is no interrupted write, because this node may have acknowledged it. The high watermark
+is that of the flush: what was committed afterwards is not in it until the next flush, or the next checkpoint. If the
+power fails, an older line may be on the disk, which is a lower bound, as is one that a full disk did not let be
+replaced.
 
 The recovery point in it is that of the checkpoint. If the checkpoint has another one, an older version of this program
 has used the directory meanwhile, or the process died between both writes; then the line does not count.
@@ -17,6 +19,7 @@ Source: rule LOG-32.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 
 from crc32c import crc32c
@@ -79,14 +82,9 @@ class FlushedMark:
         Raises:
             StorageError: the disk returned an error.
         """
-        content = offsets.encode()
-        try:
-            if self._file is None:
-                self._file = self._open(content)
-            self._file.overwrite(0, content)
-        except DiskFullError:
-            return  # It is a lower bound still.
-        self.offsets = offsets
+        # Without room the old line stays: it is a lower bound still.
+        with suppress(DiskFullError):
+            self._overwrite(offsets)
 
     def lower(self, offsets: FlushedOffsets) -> None:
         """Write lower offsets, and return when they are on the disk: what follows may remove records above them.
@@ -94,17 +92,21 @@ class FlushedMark:
         Raises:
             StorageError: the disk returned an error.
         """
-        content = offsets.encode()
-        if self._file is None:
-            self._file = self._open(content)
-        self._file.overwrite(0, content)
-        self._file.flush()
-        self.offsets = offsets
+        self._overwrite(offsets).flush()
 
     def close(self) -> None:
         """Close the file."""
         if self._file is not None:
             self._file.close()
+
+    def _overwrite(self, offsets: FlushedOffsets) -> File:
+        """Write offsets over the old ones, and return the file."""
+        content = offsets.encode()
+        if self._file is None:
+            self._file = self._open(content)
+        self._file.overwrite(0, content)
+        self.offsets = offsets
+        return self._file
 
     def _open(self, content: bytes) -> File:
         """Open the file; one that does not have the size of a mark is replaced."""

@@ -25,10 +25,7 @@ class RecoveryPoint(OffsetCheckpoint):
     One thread may call `advance` or `flushed` while another one calls `retreat`.
 
     Args:
-        files: where the file is; the mark is in the same folder.
-        name: the file.
-        topic: name of the topic in the entry.
-        partition: number of the partition in the entry.
+        files, name, topic, partition: see `OffsetCheckpoint`. The mark is in the same folder.
 
     Raises:
         StorageError: the file is malformed.
@@ -70,7 +67,7 @@ class RecoveryPoint(OffsetCheckpoint):
         super().retreat(end_offset)
         with self._marking:
             marked = self._mark.offsets
-            # One that does not count now must not count again when the checkpoint gets its recovery point.
+            # Also a mark that does not belong to the checkpoint: a later checkpoint may have its recovery point.
             if marked is not None and (marked.end > end_offset or marked.recovery_point != self._offset):
                 end = min(marked.end, end_offset)
                 self._mark.lower(FlushedOffsets(self._offset, end, min(marked.committed, end)))

@@ -10,6 +10,7 @@ from raft.records.split import split_batches
 from raft.types import NodeId
 from tests.java.kafka import Kafka
 from tests.java.mixed_quorum import Kind, MixedQuorum
+from tests.node.harness.damage import flip_bit
 from tests.node.harness.waiting import eventually
 
 pytestmark = pytest.mark.java
@@ -33,14 +34,6 @@ def _java_leader(quorum: MixedQuorum) -> NodeId:
     return leadership.leader_id
 
 
-def _flip(path: Path, position: int) -> None:
-    with path.open("r+b") as file:
-        file.seek(position)
-        (byte,) = file.read(1)
-        file.seek(position)
-        file.write(bytes([byte ^ 0x10]))
-
-
 @pytest.mark.rule("LOG-26", "LOG-31")
 @pytest.mark.parametrize("place", [2, 15, 70], ids=["an offset", "an epoch", "a record"])
 def test_damaged_voter_repairs_itself_from_a_leader_of_kafkas(kafka: Kafka, tmp_path: Path, place: int) -> None:
@@ -52,7 +45,7 @@ def test_damaged_voter_repairs_itself_from_a_leader_of_kafkas(kafka: Kafka, tmp_
         sound = ours.segment.read_bytes()[: _BYTES // 2]
         batches = split_batches(sound)
 
-        _flip(ours.segment, sum(batch.header.size_bytes for batch in batches[:-5]) + place)
+        flip_bit(ours.segment, sum(batch.header.size_bytes for batch in batches[:-5]) + place)
         ours.wait_until_printed("repaired ")
 
         assert ours.segment.read_bytes().startswith(sound)

@@ -9,6 +9,7 @@ import pytest
 from raft.types import Offset
 from tests.java.librdkafka import consume
 from tests.node.harness.batches import batch_of, batches_in, values_in
+from tests.node.harness.damage import flip_bit
 from tests.node.harness.properties import voters_properties
 from tests.node.harness.waiting import eventually
 from tests.processes.node_quorum import NodeQuorum
@@ -38,14 +39,6 @@ def fill(quorum: NodeQuorum) -> None:
 
 def sizes_of(quorum: NodeQuorum, node_id: int) -> list[int]:
     return [segment.stat().st_size for segment in quorum.nodes[node_id].segments()]
-
-
-def flip(segment: Path, position: int) -> None:
-    with segment.open("r+b") as file:
-        file.seek(position)
-        (byte,) = file.read(1)
-        file.seek(position)
-        file.write(bytes([byte ^ 0x10]))
 
 
 def values_read(quorum: NodeQuorum) -> list[bytes | None]:
@@ -82,7 +75,7 @@ def test_leader_with_a_flipped_bit_hands_over_and_repairs_itself_while_clients_r
         damaged = quorum.nodes[damaged_id]
         sound = damaged.segments()[0].read_bytes()
 
-        flip(damaged.segments()[0], position)
+        flip_bit(damaged.segments()[0], position)
         read = values_read(quorum)
         leader_id = eventually(lambda: other_leader(quorum, damaged_id), "another node leads")
         consumed = [record.value for record in consume(quorum.bootstrap_servers, None, {"check.crcs": True})]
@@ -113,7 +106,7 @@ def test_follower_with_a_flipped_bit_repairs_itself_and_the_leader_stays(tmp_pat
         follower = next(node for node_id, node in quorum.nodes.items() if node_id != leader_id)
         sound = follower.segments()[0].read_bytes()
 
-        flip(follower.segments()[0], 3_000_000)
+        flip_bit(follower.segments()[0], 3_000_000)
         follower.wait_until_printed("repaired ")
 
         assert first_segments(quorum) == {sound}

@@ -6,32 +6,21 @@ import pytest
 
 from raft.errors import CorruptBatchError, StorageError
 from raft.storage.directory import ReplicaDirectory
-from raft.storage.directory_opening import ReplicaIdentity
 from raft.storage.flushed_mark import FLUSHED_MARK_NAME, FlushedMark, FlushedOffsets
 from raft.storage.recovery_point import RECOVERY_POINT_NAME, RecoveryPoint
-from raft.types import NodeId, Offset, Uuid
+from raft.types import Offset
 from tests.memory_files.files import Call, MemoryFiles
 from tests.storage.logs import batches, content, crash_at_every_call
+from tests.storage.test_directory import PARTITION, opened
 
-PARTITION = "__cluster_metadata-0"
+CHECKPOINT = f"{PARTITION}/{RECOVERY_POINT_NAME}"
 MARK = f"{PARTITION}/{FLUSHED_MARK_NAME}"
 SEGMENT = f"{PARTITION}/{0:020d}.log"
 LINE = b"00000000000000000002 00000000000000000005 00000000000000000004 472f2d91\n"
 
 
-def opened(files: MemoryFiles) -> ReplicaDirectory:
-    who = ReplicaIdentity(
-        topic="__cluster_metadata",
-        topic_id=Uuid("AAAAAAAAAAAAAAAAAAAAAQ"),
-        node_id=NodeId(1),
-        cluster_id="cluster",
-        voters=(NodeId(1), NodeId(2), NodeId(3)),
-    )
-    return ReplicaDirectory.open(files, who, entropy=bytes(16))
-
-
 def recovery_point(files: MemoryFiles) -> RecoveryPoint:
-    return RecoveryPoint(files, f"{PARTITION}/{RECOVERY_POINT_NAME}", topic="__cluster_metadata", partition=0)
+    return RecoveryPoint(files, CHECKPOINT, topic="__cluster_metadata", partition=0)
 
 
 def append(directory: ReplicaDirectory, count: int, *, committed: int = 0) -> None:
@@ -39,6 +28,22 @@ def append(directory: ReplicaDirectory, count: int, *, committed: int = 0) -> No
     directory.log.append(batches([1] * count, start=directory.log.end_offset))
     directory.note_committed(Offset(committed))
     directory.flush()
+
+
+def used_by_another_version() -> MemoryFiles:
+    """Return a disk with a mark at 8 and a checkpoint at 5, after a version has truncated to 4 that knows no mark."""
+    files = MemoryFiles()
+    directory = opened(files)
+    append(directory, 5)
+    directory.write_checkpoints()
+    append(directory, 3)
+    files.kill()
+    put_checkpoint(files, 4)
+    return files
+
+
+def put_checkpoint(files: MemoryFiles, offset: int) -> None:
+    files.put(CHECKPOINT, b"0\n1\n__cluster_metadata 0 %d\n" % offset)
 
 
 def damage_last_batch(files: MemoryFiles) -> None:
@@ -58,17 +63,18 @@ def test_line_does_not_count_when_it_is_damaged(damaged: bytes) -> None:
 
 
 @pytest.mark.rule("LOG-32")
-def test_flushed_end_and_high_watermark_are_exact_when_the_process_is_killed() -> None:
+def test_flushed_end_and_high_watermark_of_the_last_flush_are_known_when_the_process_is_killed() -> None:
     files = MemoryFiles()
     directory = opened(files)
     append(directory, 5)
     directory.write_checkpoints()
     append(directory, 3, committed=7)
+    directory.note_committed(Offset(8))
 
     files.kill()
 
     assert recovery_point(files).offset == 8
-    assert opened(files).committed_offset == 7
+    assert opened(files).committed_offset == 7, "what was committed after the flush is not in it"
 
 
 @pytest.mark.rule("LOG-13", "LOG-32")
@@ -137,14 +143,7 @@ def test_log_can_be_opened_after_a_truncation_when_the_process_is_killed() -> No
 
 @pytest.mark.rule("LOG-32")
 def test_mark_does_not_count_when_another_version_has_written_the_checkpoint() -> None:
-    files = MemoryFiles()
-    directory = opened(files)
-    append(directory, 5)
-    directory.write_checkpoints()
-    append(directory, 3)
-    files.kill()
-    # It truncates to 4, and knows no mark.
-    files.put(f"{PARTITION}/{RECOVERY_POINT_NAME}", b"0\n1\n__cluster_metadata 0 4\n")
+    files = used_by_another_version()
 
     recovery = recovery_point(files)
     assert (recovery.offset, recovery.committed) == (4, 0)
@@ -155,17 +154,10 @@ def test_mark_does_not_count_when_another_version_has_written_the_checkpoint() -
 
 @pytest.mark.rule("LOG-32")
 def test_mark_that_does_not_count_is_lowered_before_a_truncation() -> None:
-    files = MemoryFiles()
-    directory = opened(files)
-    append(directory, 5)
-    directory.write_checkpoints()
-    append(directory, 3)
-    files.kill()
-    name = f"{PARTITION}/{RECOVERY_POINT_NAME}"
-    files.put(name, b"0\n1\n__cluster_metadata 0 4\n")
+    files = used_by_another_version()
 
     recovery_point(files).retreat(Offset(3))
-    files.put(name, b"0\n1\n__cluster_metadata 0 5\n")
+    put_checkpoint(files, 5)
 
     assert recovery_point(files).offset == 5
 
