@@ -248,8 +248,8 @@ class Engine:
                 self._append_leader_change(effect)
             case TruncateLog():
                 _logger.warning(
-                    "node %s truncates its log at offset %s: leader %s does not have what follows; known to be "
-                    "committed is everything below offset %s",
+                    "node %s truncates its log at offset %s: leader %s does not have what follows; everything "
+                    "below offset %s is known to be committed",
                     self.core.node_id,
                     effect.end_offset,
                     self.core.leader_id,

@@ -236,8 +236,8 @@ def test_replaced_leader_truncates_what_was_not_committed(leading: Pair, caplog:
     assert codes == [ErrorCode.NOT_LEADER_OR_FOLLOWER] * 3
     (line,) = [record.message for record in caplog.records if "truncates" in record.message]
     assert line == (
-        f"node 1 truncates its log at offset {start}: leader 2 does not have what follows; known to be committed is "
-        f"everything below offset {start}"
+        f"node 1 truncates its log at offset {start}: leader 2 does not have what follows; everything below "
+        f"offset {start} is known to be committed"
     )
     assert values_of(leading.nodes, 1) == []
     leading.nodes.stop(1)
