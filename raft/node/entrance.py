@@ -12,16 +12,17 @@ class Entrance:
 
     Args:
         gate: of the listener.
-        write: sends the bytes of the handshake, if there are any.
 
     Attributes:
+        write: sends the bytes of the handshake; set when the connection is open.
         caller: the other side, with its name as far as it is proved.
     """
 
-    def __init__(self, gate: Gate, write: Callable[[bytes], object]) -> None:
+    write: Callable[[bytes], object]
+
+    def __init__(self, gate: Gate) -> None:
         self._gate = gate
         self._channel = gate.new_channel()
-        self._write = write
         self.caller = gate.new_caller("unknown")
 
     @property
@@ -77,7 +78,8 @@ class Entrance:
         try:
             plain = channel.receive(data)
         finally:
-            self._write(channel.data_to_send())  # After an error too: it tells the client what was wrong.
+            if to_send := channel.data_to_send():
+                self.write(to_send)  # After an error too: it tells the client what was wrong.
         if channel.is_open and not was_open:
             self._gate.admit(self.caller, channel)
         return plain

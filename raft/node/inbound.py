@@ -2,9 +2,8 @@
 
 A connection handles what it has received in its turns (`raft.runtime.turns`), and is not read while anything waits for
 them. The handling of a request begins before the requests ahead of it have responses, so that their appends can share a
-flush. What a connection may hold is bounded: the number of requests without a response, the bytes of appends of all
-connections together (`RequestBudget`), the received part of large frames (`LargeFrames`), and the responses that the
-client has not read (`ResponseBudget`). At a bound no request begins.
+flush. What a connection may hold is bounded: the number of requests without a response, the bytes of all appends
+(`RequestBudget`), the received part of large frames (`LargeFrames`), and unread responses (`ResponseBudget`).
 """
 
 from __future__ import annotations
@@ -58,6 +57,7 @@ class InboundConnection(ReadBufferProtocol):
         is_peer: whether the node has accepted a request in the name of a voter from it.
         is_established: whether a complete request was received from it, and its name is proved if it has to be.
         drop_cause: why the node has dropped it, if it has.
+        number: see `Client.number`.
         last_progress_s: when the last request was received, the last response was sent, or the other side last resumed
             reading.
     """
@@ -65,22 +65,21 @@ class InboundConnection(ReadBufferProtocol):
     def __init__(self, service: Service, gate: Gate) -> None:
         super().__init__(service.read_buffer)
         self._service = service
-        self._entrance = Entrance(gate, self._write)
-        self._requests = IncomingRequests(self, self._entrance, service.large_frames, service.max_frame_bytes)
-        self._throttle = Throttle(service.quotas, self.caller, self.resume, lambda: service.turns.turn_s)
-        self._has_begun = False
+        self._entrance = Entrance(gate)
+        self._requests = IncomingRequests(self._entrance, service.large_frames, service.max_frame_bytes)
         self._loop = asyncio.get_running_loop()
+        self._throttle = Throttle(service.quotas, self.caller, service.turns, self._loop.call_later)
+        self._has_begun = False
         self._transport: asyncio.Transport | None = None
         self._waits_for_budget = False
         self._queue = ResponseQueue(service.responses)
-        self._is_flush_due = False
         self._is_reading = True
-        self._is_write_paused = False
-        self._is_closed = False
+        self._is_flush_due = self._is_write_paused = self._is_closed = False
         self._drop_reason: str | None = None
         self.drop_cause = DropCause.INVALID_REQUEST
         self.is_peer = False
         self.is_established = False
+        self.number = service.turns.new_number()
         self._opened_s = self.last_progress_s = self._loop.time()
 
     @property
@@ -134,12 +133,12 @@ class InboundConnection(ReadBufferProtocol):
         try:
             while self.has_work:
                 if self._requests.next is None:
-                    if self._requests.look():
+                    if self._requests.look(self):
                         self.last_progress_s = self._loop.time()
                 elif self._may_begin():
                     begun += 1
                     self._begin()
-                if is_over():
+                if self._requests and is_over():
                     break
             if not self._requests:
                 self._look_at_the_rest()
@@ -159,7 +158,7 @@ class InboundConnection(ReadBufferProtocol):
         """Register the connection."""
         # The class is not checked, because the transports of uvloop do not derive from asyncio.Transport.
         tcp = cast("asyncio.Transport", transport)
-        self._transport = tcp
+        self._transport, self._entrance.write = tcp, tcp.write
         tcp.set_write_buffer_limits(high=_WRITE_BUFFER_BYTES)
         self.caller.address = address_of(tcp.get_extra_info("peername"))
         self._service.registry.opened(self)
@@ -288,7 +287,7 @@ class InboundConnection(ReadBufferProtocol):
 
     def _look_at_the_rest(self) -> None:
         """Check the frame that is partly received, and whether the other side has ended the connection."""
-        self._requests.check_the_rest()
+        self._requests.check_the_rest(self)
         if self._entrance.is_ended and not self._is_closed:
             # As at the end of a connection without TLS: the other side waits for nothing but the end of this side.
             self.close()
@@ -320,7 +319,7 @@ class InboundConnection(ReadBufferProtocol):
     def _begin(self) -> None:
         slot = Slot(self, 0)
         self._queue.append(slot)
-        takes_budget, frame = self._requests.next_takes_budget, self._requests.take()
+        takes_budget, frame = self._requests.next_takes_budget, self._requests.take(self)
         if takes_budget:
             slot.size_bytes = len(frame)
             self._service.requests.take(slot.size_bytes)
@@ -368,7 +367,7 @@ class InboundConnection(ReadBufferProtocol):
         if self.is_peer:
             return pieces
         throttled = self._throttle.respond(
-            header, response, request_bytes=slot.size_bytes, response_bytes=sum(map(len, pieces))
+            header, response, self.resume, request_bytes=slot.size_bytes, response_bytes=sum(map(len, pieces))
         )
         return pieces if throttled is None else slot.encoded(throttled)
 

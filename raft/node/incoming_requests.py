@@ -13,7 +13,6 @@ class IncomingRequests:
     """Finds the requests in what a connection has received, and checks their sizes.
 
     Args:
-        source: the connection.
         entrance: of the connection.
         large_frames: counts what is received of large frames.
         max_frame_bytes: the largest request that is accepted, in bytes.
@@ -22,9 +21,8 @@ class IncomingRequests:
         next: the frame of the next request; None while none is found.
     """
 
-    def __init__(self, source: Source, entrance: Entrance, large_frames: LargeFrames, max_frame_bytes: int) -> None:
+    def __init__(self, entrance: Entrance, large_frames: LargeFrames, max_frame_bytes: int) -> None:
         self.next: bytes | None = None
-        self._source = source
         self._entrance = entrance
         self._large_frames = large_frames
         self._frames = ReceivedFrames(max_frame_bytes, entrance.decryption)
@@ -62,8 +60,11 @@ class IncomingRequests:
         self._frames.clear()
         self.next = None
 
-    def look(self) -> bool:
+    def look(self, source: Source) -> bool:
         """Look for the next request in some of the bytes; return whether one is complete in them.
+
+        Args:
+            source: the connection.
 
         Raises:
             AuthenticationError, DecodeError: see `ReceivedFrames.take`.
@@ -75,25 +76,25 @@ class IncomingRequests:
         if len(frame) > MAX_REQUEST_BYTES:
             check_size(frame, len(frame), is_authenticated=self._entrance.caller.is_authenticated)
         if len(frame) > SMALL_FRAME_BYTES:
-            self._large_frames.received(self._source, len(frame), is_complete=True)
+            self._large_frames.received(source, len(frame), is_complete=True)
         return True
 
-    def take(self) -> bytes:
-        """Return the next request, which there is, and forget it."""
+    def take(self, source: Source) -> bytes:
+        """Return the next request of a connection, which there is, and forget it."""
         frame, self.next = self.next, None
         assert frame is not None, "there is one"
         if len(frame) > SMALL_FRAME_BYTES:
-            self._large_frames.forget(self._source)
+            self._large_frames.forget(source)
         return frame
 
-    def check_the_rest(self) -> None:
-        """Check the frame that is partly received, when all bytes were looked at.
+    def check_the_rest(self, source: Source) -> None:
+        """Check the frame of a connection that is partly received, when all bytes were looked at.
 
         Raises:
             DecodeError: it announces too many bytes for what it is.
         """
         partial = self._frames.partial
         if partial.received_bytes > SMALL_FRAME_BYTES:
-            self._large_frames.received(self._source, partial.received_bytes, is_complete=False)
+            self._large_frames.received(source, partial.received_bytes, is_complete=False)
         if partial.announced_bytes > MAX_REQUEST_BYTES:
             check_size(partial.begin, partial.announced_bytes, is_authenticated=self._entrance.caller.is_authenticated)

@@ -9,10 +9,11 @@ from collections.abc import Callable
 from raft.runtime.turns import Turns
 
 
-def turns_of_event_loop(settle: Callable[[], None]) -> Turns:
+def turns_of_event_loop(hold: Callable[[bool], None], settle: Callable[[], None]) -> Turns:
     """Return the turns of the event loop that runs.
 
     Args:
+        hold: see `Turns`.
         settle: see `Turns`.
     """
     loop = asyncio.get_running_loop()
@@ -21,5 +22,6 @@ def turns_of_event_loop(settle: Callable[[], None]) -> Turns:
         used_s=time.thread_time,
         call_soon=loop.call_soon,
         call_later=loop.call_later,
+        hold=hold,
         settle=settle,
     )

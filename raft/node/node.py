@@ -278,7 +278,7 @@ class Node:
             unsupported=unsupported_api_versions,
             registry=self._connections,
             errors=FaultLog(_logger, self._scheduler.now_ms, level=logging.ERROR),
-            turns=turns_of_event_loop(self._engine.advance),
+            turns=turns_of_event_loop(self._engine.hold, self._engine.settle),
             quotas=self._quotas,
         )
         if self._voter_addresses is not None:

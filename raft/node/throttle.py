@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -10,6 +9,8 @@ from raft.codec import Message
 from raft.runtime.caller import Caller
 from raft.runtime.client_quotas import ClientQuotas
 from raft.runtime.pace import Pace
+from raft.runtime.scheduler import Timer
+from raft.runtime.turns import Turns
 from raft.security.quotas import QuotaKind
 from raft.wire.apis import FETCH, PRODUCE
 from raft.wire.headers import RequestHeader
@@ -23,23 +24,27 @@ class Throttle:
     Args:
         quotas: of the node; None if there are none.
         caller: the client.
-        resume: called when the connection is muted no longer.
-        turn_s: returns the processor time of the present turn of a connection (`Turns.turn_s`).
+        turns: of the node.
+        call_later: runs an action after some seconds.
 
     Attributes:
         is_muted: whether no request begins, and nothing is read.
     """
 
     def __init__(
-        self, quotas: ClientQuotas | None, caller: Caller, resume: Callable[[], None], turn_s: Callable[[], float]
+        self,
+        quotas: ClientQuotas | None,
+        caller: Caller,
+        turns: Turns,
+        call_later: Callable[[float, Callable[[], None]], Timer],
     ) -> None:
         self.is_muted = False
         self._quotas = quotas
         self._caller = caller
-        self._resume = resume
-        self._turn_s = turn_s
+        self._turns = turns
+        self._call_later = call_later
         self._client_id = ""
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: Timer | None = None
 
     @property
     def pace(self) -> Pace | None:
@@ -56,13 +61,20 @@ class Throttle:
             self._timer.cancel()
 
     def respond(
-        self, header: RequestHeader, response: Message | None, *, request_bytes: int, response_bytes: int
+        self,
+        header: RequestHeader,
+        response: Message | None,
+        resume: Callable[[], None],
+        *,
+        request_bytes: int,
+        response_bytes: int,
     ) -> Message | None:
         """Count a request that has its response. If the client has used more than a quota, mute the connection.
 
         Args:
             header: of the request.
             response: to be sent; None for a request that expects none.
+            resume: called when the connection is muted no longer.
             request_bytes: size of a Produce request.
             response_bytes: size of the response.
 
@@ -75,7 +87,7 @@ class Throttle:
             return None
         kind, pace, throttle_s = QuotaKind.REQUEST_PERCENTAGE, self.pace, 0.0
         if pace is not None:
-            throttle_s = quotas.throttle_s(pace, after=self._turn_s())
+            throttle_s = quotas.throttle_s(pace, after=self._turns.turn_s)
         rate = _RATES.get(header.request_api_key)
         if rate is not None and (rate_pace := self._pace(rate)) is not None:
             quotas.use(rate_pace, request_bytes if rate is QuotaKind.PRODUCER_BYTE_RATE else response_bytes)
@@ -86,7 +98,7 @@ class Throttle:
         if pace is None or not throttle_ms:
             return None
         quotas.count(kind, pace, throttle_s)
-        self._mute(throttle_s)
+        self._mute(throttle_s, resume)
         if response is None or not hasattr(response, "throttle_time_ms"):
             return None
         return replace(response, throttle_time_ms=throttle_ms)  # type: ignore[call-arg]
@@ -94,11 +106,11 @@ class Throttle:
     def _pace(self, kind: QuotaKind) -> Pace | None:
         return None if self._quotas is None else self._quotas.pace(kind, self._caller.user, self._client_id)
 
-    def _mute(self, duration_s: float) -> None:
+    def _mute(self, duration_s: float, resume: Callable[[], None]) -> None:
         self.end()
         self.is_muted = True
-        self._timer = asyncio.get_running_loop().call_later(duration_s, self._unmute)
+        self._timer = self._call_later(duration_s, lambda: self._unmute(resume))
 
-    def _unmute(self) -> None:
+    def _unmute(self, resume: Callable[[], None]) -> None:
         self.is_muted, self._timer = False, None
-        self._resume()
+        resume()

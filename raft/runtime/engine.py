@@ -111,6 +111,8 @@ class Engine:
         self._ended = ended
         self._meter = meter
         self._events: deque[Event] = deque()
+        self._held: list[Event] = []
+        self._is_holding = False
         self._effects: deque[Effect] = deque()
         self._waiting: dict[int, OnResponse] = {}
         self._next_request_id = 0
@@ -149,10 +151,23 @@ class Engine:
 
     def submit(self, event: Event) -> None:
         """Pass an event to the core soon. Events that are submitted before that are handled in the same turn."""
+        if self._is_holding:
+            self._held.append(event)
+            return
         self._events.append(event)
         if not self._is_scheduled:
             self._is_scheduled = True
             self._scheduler.soon(self.advance)
+
+    def hold(self, is_holding: bool) -> None:
+        """Decide whether events that are submitted from now on wait for `settle`."""
+        self._is_holding = is_holding
+
+    def settle(self) -> None:
+        """Handle the events that were submitted, those that wait included, now and not soon."""
+        self._events.extend(self._held)
+        self._held.clear()
+        self.advance()
 
     def expect_response(self, on_response: OnResponse) -> int:
         """Return the id of a request that will be submitted; `on_response` is called with its response."""
@@ -164,7 +179,11 @@ class Engine:
     def abandon(self, request_id: int) -> None:
         """Drop a request whose sender has disconnected."""
         if self._waiting.pop(request_id, None) is not None:
-            self.submit(RequestAbandoned(request_id=request_id))
+            event = RequestAbandoned(request_id=request_id)
+            if self._held:
+                self._held.append(event)  # The request may be among them.
+            else:
+                self.submit(event)
 
     def advance(self) -> None:
         """Handle the events that were submitted, now and not soon."""

@@ -7,7 +7,7 @@ when the next one does. So it costs nothing that thousands of them wait.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from itertools import count
 from typing import Generic, TypeVar
 
@@ -18,9 +18,14 @@ Client = TypeVar("Client", bound=Hashable)
 
 
 class PacedClients(Generic[Client]):
-    """Clients that wait, by their pace; with one pace they are in the order of `Shares`."""
+    """Clients that wait, by their pace; with one pace they are in the order of `Shares`.
 
-    def __init__(self) -> None:
+    Args:
+        key: see `Shares`.
+    """
+
+    def __init__(self, key: Callable[[Client], Hashable]) -> None:
+        self._key = key
         self._waiting: dict[Pace, Shares[Client]] = {}
         self._pace_of: dict[Client, Pace] = {}
         """Of each client that waits."""
@@ -46,7 +51,10 @@ class PacedClients(Generic[Client]):
             pace: its pace.
             now_s: the time, in seconds.
         """
-        self._waiting.setdefault(pace, Shares()).add(client, owner)
+        waiting = self._waiting.get(pace)
+        if waiting is None:
+            waiting = self._waiting[pace] = Shares(self._key)
+        waiting.add(client, owner)
         self._pace_of[client] = pace
         self._schedule(pace, now_s)
 

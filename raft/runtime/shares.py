@@ -6,53 +6,61 @@ more time by that than a client with one.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
 from raft.runtime.fair_queue import FairQueue
 
-Client = TypeVar("Client", bound=Hashable)
+Client = TypeVar("Client")
 
 _KEPT_OWNERS = 1_000
 """So many owners are remembered before those are dropped whose clients do not wait."""
 
 
 class Shares(Generic[Client]):
-    """Clients that wait, by their owners. A client waits once, however often it is added."""
+    """Clients that wait, by their owners. A client waits once, however often it is added.
 
-    def __init__(self) -> None:
+    Args:
+        key: returns what tells a client from all others, earlier ones included. What was done for a client is kept by
+            its key, so that it does not keep a closed connection in memory.
+    """
+
+    def __init__(self, key: Callable[[Client], Hashable]) -> None:
+        self._key = key
         self._owners: FairQueue[Hashable] = FairQueue()
-        self._clients: dict[Hashable, FairQueue[Client]] = {}
-        self._owner_of: dict[Client, Hashable] = {}
-        """The owner of each client that waits, as it was when the client began to wait."""
+        self._keys: dict[Hashable, FairQueue[Hashable]] = {}
+        """The keys of the clients of each owner."""
+        self._waiting: dict[Hashable, tuple[Client, Hashable]] = {}
+        """The clients that wait, by their keys, and the owner of each as it was when the client began to wait."""
         self._prune_at = _KEPT_OWNERS
 
     def __bool__(self) -> bool:
-        return bool(self._owner_of)
+        return bool(self._waiting)
 
     def add(self, client: Client, owner: Hashable) -> None:
         """Let a client of this owner wait."""
-        if client not in self._owner_of:
-            self._owner_of[client] = owner
-            self._of(owner).add(client)
+        key = self._key(client)
+        if key not in self._waiting:
+            self._waiting[key] = client, owner
+            self._of(owner).add(key)
             self._owners.add(owner)
 
     def forget(self, client: Client, owner: Hashable) -> None:
         """Let a client of this owner wait no more, and forget it. What was done for it still counts for its owner."""
-        owner = self._owner_of.pop(client, owner)
-        clients = self._clients.get(owner)
-        if clients is not None:
-            clients.forget(client)
-            if not clients:
+        key = self._key(client)
+        _, owner = self._waiting.pop(key, (client, owner))
+        keys = self._keys.get(owner)
+        if keys is not None:
+            keys.forget(key)
+            if not keys:
                 self._owners.remove(owner)
 
     def take(self) -> Client:
         """Return the client whose turn it is; it waits no more. There must be one."""
         owner = self._owners.take()
-        clients = self._clients[owner]
-        client = clients.take()
-        del self._owner_of[client]
-        if clients:
+        keys = self._keys[owner]
+        client, _ = self._waiting.pop(keys.take())
+        if keys:
             self._owners.add(owner)
         return client
 
@@ -65,13 +73,13 @@ class Shares(Generic[Client]):
             work_s: processor time, in seconds.
         """
         self._owners.charge(owner, work_s)
-        self._of(owner).charge(client, work_s)
+        self._of(owner).charge(self._key(client), work_s)
 
-    def _of(self, owner: Hashable) -> FairQueue[Client]:
-        clients = self._clients.get(owner)
-        if clients is None:
-            if len(self._clients) >= self._prune_at:
-                self._clients = {each: waiting for each, waiting in self._clients.items() if waiting}
-                self._prune_at = max(_KEPT_OWNERS, 2 * len(self._clients))
-            clients = self._clients[owner] = FairQueue()
-        return clients
+    def _of(self, owner: Hashable) -> FairQueue[Hashable]:
+        keys = self._keys.get(owner)
+        if keys is None:
+            if len(self._keys) >= self._prune_at:
+                self._keys = {each: waiting for each, waiting in self._keys.items() if waiting}
+                self._prune_at = max(_KEPT_OWNERS, 2 * len(self._keys))
+            keys = self._keys[owner] = FairQueue()
+        return keys

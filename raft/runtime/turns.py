@@ -22,6 +22,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from enum import Enum
+from itertools import count
+from operator import attrgetter
 from typing import Protocol
 
 from raft.runtime.pace import Pace
@@ -34,12 +36,19 @@ TURN_S = 0.000_25
 ROUND_S = 0.000_5
 """A round ends with the turn in which so much time is over."""
 
+HOLD_S = 0.004
+"""The core handles the requests of clients together, when no client waits for a turn, or after so much time. So one
+append to the log, one flush and one response to each replica serve as many of them as possible."""
+
 UNKNOWN_SHARE = 0.1
 """The part of its time that a node spends on clients that it does not know. A handshake of TLS takes half a
 millisecond, and a client can begin one with bytes that it has recorded."""
 
 UNKNOWN_CREDIT_S = 0.5
 """Time that none of them has used, up to so much, is used later without a pause: many connect when a node starts."""
+
+
+_NUMBER = attrgetter("number")
 
 
 class Standing(Enum):
@@ -52,6 +61,11 @@ class Standing(Enum):
 
 class Client(Hashable, Protocol):
     """A connection, as far as turns concern it."""
+
+    @property
+    def number(self) -> int:
+        """Tells the connection from all others of the node, earlier ones included."""
+        ...
 
     @property
     def standing(self) -> Standing:
@@ -98,6 +112,7 @@ class Turns:
         used_s: returns the processor time that this thread has used, in seconds.
         call_soon: runs an action after the actions that are scheduled to run now.
         call_later: runs an action after some seconds.
+        hold: says whether what is submitted to the core from now on waits for `settle`.
         settle: lets the core handle the requests that have begun.
     """
 
@@ -108,31 +123,40 @@ class Turns:
         used_s: Callable[[], float],
         call_soon: Callable[[Callable[[], None]], object],
         call_later: Callable[[float, Callable[[], None]], object],
+        hold: Callable[[bool], None],
         settle: Callable[[], None],
     ) -> None:
         self._now_s = now_s
         self._used_s = used_s
         self._call_soon = call_soon
         self._call_later = call_later
+        self._hold = hold
         self._settle = settle
-        self._voters: Shares[Client] = Shares()
-        self._clients: Shares[Client] = Shares()
-        self._paced: PacedClients[Client] = PacedClients()
+        self._voters: Shares[Client] = Shares(_NUMBER)
+        self._clients: Shares[Client] = Shares(_NUMBER)
+        self._paced: PacedClients[Client] = PacedClients(_NUMBER)
         self._unknown_pace = Pace(UNKNOWN_SHARE, credit_s=UNKNOWN_CREDIT_S, now_s=now_s() + UNKNOWN_CREDIT_S)
         self._spent_s = {True: 0.0, False: 0.0}
         """Time that was used in this round, for voters and for clients."""
         self._begun: dict[Client, int] = {}
-        """How many requests of each client the core has not handled yet."""
+        """How many requests of each client wait for `settle`."""
+        self._held_since_s: float | None = None
+        """When the first turn began whose requests wait for `settle`, in processor time."""
         self._is_round_due = False
         self._timer_s: float | None = None
         """When the next timer ends that was set for clients with a pace."""
         self._is_measuring = False
         self._turn_began_s: float | None = None
+        self._numbers = count()
 
     @property
     def turn_s(self) -> float:
         """Processor time of the present turn, which is counted when it ends, in seconds; 0 between two turns."""
         return 0.0 if self._turn_began_s is None else self._used_s() - self._turn_began_s
+
+    def new_number(self) -> int:
+        """Return the number of a new client."""
+        return next(self._numbers)
 
     def ready(self, client: Client) -> None:
         """Let a client work: at once if no other one waits, otherwise in its turn."""
@@ -230,13 +254,14 @@ class Turns:
 
     def _round(self) -> None:
         self._is_round_due = False
-        self._settle_and_charge()
         self._spent_s = {True: 0.0, False: 0.0}
         self._give_turns(self._voters, is_voter=True)
         for client in self._paced.release(self._now_s()):
             self._clients.add(client, client.owner)
         self._give_turns(self._clients, is_voter=False)
-        self._settle_and_charge()
+        held_since_s = self._held_since_s
+        if held_since_s is not None and (not self._clients or self._used_s() >= held_since_s + HOLD_S):
+            self._settle_and_charge()
         if self._voters or self._clients:
             self._schedule_round()
         self._set_timer()
@@ -252,34 +277,35 @@ class Turns:
 
     def _give_turn(self, client: Client) -> None:
         """Let a client work for a bounded time. If it has more work then, it waits for its next turn."""
-        # What it begins is settled in the round that follows.
-        self._schedule_round()
+        self._schedule_round()  # What it begins is settled in that round, or in a later one.
         standing, owner = client.standing, client.owner  # The turn may change them.
-        self._turn_began_s = self._used_s()
-        end_s = self._turn_began_s + TURN_S
-
-        def work() -> None:
-            begun = client.work(lambda: self._used_s() >= end_s)
-            self._begun[client] = self._begun.get(client, 0) + begun
-
+        is_voter = standing is Standing.VOTER
+        began_s = self._turn_began_s = self._used_s()
+        end_s = began_s + TURN_S
+        if not is_voter:
+            self._hold(True)
+            if self._held_since_s is None:
+                self._held_since_s = began_s
+        self._is_measuring = True
         try:
-            work_s = self._measured(work)
+            begun = client.work(lambda: self._used_s() >= end_s)
         finally:
-            self._turn_began_s = None
-        self._spent_s[standing is Standing.VOTER] += work_s
+            self._turn_began_s, self._is_measuring = None, False
+            self._hold(False)
+        if begun and not is_voter:
+            self._begun[client] = self._begun.get(client, 0) + begun
+        work_s = self._used_s() - began_s
+        self._spent_s[is_voter] += work_s
         self._charge(client, standing, owner, work_s)
         if client.has_work:
             self._wait(client)
 
     def _settle_and_charge(self) -> None:
-        begun, self._begun = self._begun, {}
-        if not begun:
-            return
+        begun, self._begun, self._held_since_s = self._begun, {}, None
         work_s = self._measured(self._settle)
         total = sum(begun.values())
-        for client, count in begun.items():
-            if count:
-                self.charge(client, work_s * count / total)
+        for client, requests in begun.items():
+            self.charge(client, work_s * requests / total)
 
     def _measured(self, work: Callable[[], object]) -> float:
         """Do work; return the processor time that it has used, in seconds."""

@@ -134,7 +134,7 @@ def order_of(shares: Shares[str], owner_of: dict[str, str], turns: int) -> list[
 @pytest.mark.rule("SHARE-3")
 def test_owner_with_many_connections_gets_no_more_than_one_with_one() -> None:
     owner_of = {f"many-{number}": "attacker" for number in range(99)} | {"one": "honest"}
-    shares: Shares[str] = Shares()
+    shares: Shares[str] = Shares(str)
     for client, owner in owner_of.items():
         shares.add(client, owner)
 
@@ -147,7 +147,7 @@ def test_owner_with_many_connections_gets_no_more_than_one_with_one() -> None:
 @pytest.mark.rule("SHARE-3")
 def test_connections_of_one_owner_share_its_time() -> None:
     owner_of = {"a": "same", "b": "same", "c": "same"}
-    shares: Shares[str] = Shares()
+    shares: Shares[str] = Shares(str)
     for client, owner in owner_of.items():
         shares.add(client, owner)
 
@@ -155,7 +155,7 @@ def test_connections_of_one_owner_share_its_time() -> None:
 
 
 def test_forgotten_client_is_not_taken_and_its_owner_still_has_what_it_had() -> None:
-    shares: Shares[str] = Shares()
+    shares: Shares[str] = Shares(str)
     for client, owner in (("a1", "a"), ("a2", "a"), ("b", "b")):
         shares.add(client, owner)
     shares.charge("a1", "a", 3.0)
@@ -167,11 +167,11 @@ def test_forgotten_client_is_not_taken_and_its_owner_still_has_what_it_had() -> 
 
 
 def test_shares_do_not_keep_owners_whose_clients_are_gone() -> None:
-    shares: Shares[int] = Shares()
+    shares: Shares[int] = Shares(int)
     for number in range(10_000):
         shares.add(number, f"owner {number}")
         shares.charge(number, f"owner {number}", 0.1)
         shares.forget(number, f"owner {number}")
 
     assert not shares
-    assert len(shares._clients) <= 2_000
+    assert len(shares._keys) <= 2_000

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from raft.runtime.pace import Pace
-from raft.runtime.turns import ROUND_S, TURN_S, UNKNOWN_CREDIT_S, UNKNOWN_SHARE, Standing, Turns
+from raft.runtime.turns import HOLD_S, ROUND_S, TURN_S, UNKNOWN_CREDIT_S, UNKNOWN_SHARE, Standing, Turns
 from raft.wire.messages.api_versions import ApiVersionsRequest
 from tests.node.harness.guarded_connection import GuardedConnection
 from tests.node.harness.keys import Keys
@@ -26,12 +26,17 @@ class Loop:
     Attributes:
         handled: the name of each client whose request was handled, and "|" for each pass of the loop.
         settle_s: time that the core takes when requests have begun.
+        held: the name of each client whose request waits for the core.
+        settled: those names, for each time that the core has handled requests that waited.
     """
 
     def __init__(self) -> None:
         self.now_s = 1_000.0
         self.handled: list[str] = []
         self.settle_s = 0.0
+        self.held: list[str] = []
+        self.settled: list[list[str]] = []
+        self._is_holding = False
         self._timers: list[tuple[float, int, Callable[[], None]]] = []
         self._numbers = count()
         self.turns = Turns(
@@ -39,6 +44,7 @@ class Loop:
             used_s=lambda: self.now_s,
             call_soon=lambda action: self._call_later(0, action),
             call_later=self._call_later,
+            hold=self._hold,
             settle=self._settle,
         )
 
@@ -52,8 +58,19 @@ class Loop:
             self.handled.append("|")
             passes -= 1
 
+    def begin(self, name: str) -> None:
+        """Let a request begin, which the core has to handle."""
+        self.handled.append(name)
+        if self._is_holding:
+            self.held.append(name)
+
+    def _hold(self, is_holding: bool) -> None:
+        self._is_holding = is_holding
+
     def _settle(self) -> None:
         self.now_s += self.settle_s
+        self.settled.append(self.held)
+        self.held = []
 
     def _call_later(self, after_s: float, action: Callable[[], None]) -> None:
         heapq.heappush(self._timers, (self.now_s + after_s, next(self._numbers), action))
@@ -79,6 +96,7 @@ class Client:
         owner: str | None = None,
         request_s: float = REQUEST_S,
     ) -> None:
+        self.number = loop.turns.new_number()
         self.standing = standing
         self.owner: Hashable = name if owner is None else owner
         self.requests = 0
@@ -105,7 +123,7 @@ class Client:
             self.requests -= 1
             begun += 1
             self._loop.now_s += self._request_s
-            self._loop.handled.append(self._name)
+            self._loop.begin(self._name)
             if is_over():
                 break
         return begun
@@ -192,6 +210,53 @@ def test_owner_with_many_connections_gets_no_more_time_than_one_with_one() -> No
     assert handled.count("one") == pytest.approx(len(handled) / 2, rel=0.05)
 
 
+@pytest.mark.rule("SHARE-9")
+def test_requests_of_all_clients_that_wait_reach_the_core_together() -> None:
+    loop = Loop()
+    for number in range(20):
+        Client(loop, f"{number}").receive(1)
+
+    loop.run()
+
+    assert [set(settled) for settled in loop.settled] == [{f"{number}" for number in range(20)}]
+
+
+@pytest.mark.rule("SHARE-9")
+def test_requests_reach_the_core_soon_although_a_client_never_stops() -> None:
+    loop = Loop()
+
+    Client(loop, "a").receive(1_000)
+    loop.run()
+
+    sizes = [len(settled) for settled in loop.settled]
+    assert sum(sizes) == 1_000
+    assert HOLD_S / REQUEST_S <= max(sizes) <= (HOLD_S + ROUND_S + 2 * TURN_S) / REQUEST_S
+
+
+@pytest.mark.rule("SHARE-9")
+def test_request_of_a_single_client_does_not_wait() -> None:
+    loop = Loop()
+
+    Client(loop, "a").receive(1)
+    loop.run(passes=1)
+
+    assert loop.settled == [["a"]]
+
+
+@pytest.mark.rule("SHARE-2", "SHARE-9")
+def test_requests_of_voters_are_not_held() -> None:
+    loop = Loop()
+    voter = Client(loop, "voter", standing=Standing.VOTER)
+    for number in range(20):
+        Client(loop, f"{number}").receive(1_000)
+
+    voter.receive(1)
+    loop.run(passes=1)
+
+    assert "voter" in loop.handled
+    assert "voter" not in loop.held
+
+
 @pytest.mark.rule("SHARE-6")
 def test_client_whose_requests_cost_the_core_more_has_fewer_of_them() -> None:
     loop = Loop()
@@ -214,7 +279,8 @@ def test_work_of_the_core_counts_for_the_clients_whose_requests_it_handles() -> 
     loop.settle_s = 100 * TURN_S
     busy, other = Client(loop, "busy"), Client(loop, "other")
     busy.receive(1_000)
-    loop.run(passes=1)
+    while not loop.settled:
+        loop.run(passes=1)
     loop.settle_s = 0.0
     begun = len(loop.handled)
 

@@ -110,7 +110,13 @@ def draw_plan(seed: int) -> Plan:
         fault_phase_ms=30 * timeouts.election_ms + 12 * timeouts.fetch_ms,
         fault_phase_events=_FAULT_PHASE_EVENTS,
         security=security,
+        flood_percentage=_draw_flood_percentage(seed, faults),
     )
+
+
+def _draw_flood_percentage(seed: int, faults: FaultPlan) -> float | None:
+    drawn = Dice(seed, "quotas").pick((None, None, 0.1, 1.0))
+    return drawn if Fault.FLOOD in faults.every_ms else None
 
 
 def _has_overlaps(seed: int) -> bool:
@@ -250,6 +256,8 @@ def _with_intruders(faults: FaultPlan, seed: int, timeouts: TimeoutPlan) -> Faul
     wrong_rules = Dice(seed, "wrong rules").pick(_HALF_ROUNDS_OF_WRONG_RULES)
     if wrong_rules is not None:
         every_ms[Fault.WRONG_RULES] = wrong_rules * round_ms // 2
+        # A node cannot tell that the address of another one leads to the one with the wrong rules: it would halt.
+        every_ms.pop(Fault.MISDIRECTION, None)
     return replace(faults, every_ms=every_ms)
 
 

@@ -6,7 +6,11 @@ from collections import deque
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, NamedTuple
 
+from raft.codec import Message
+from raft.node.throttle import Throttle
+from raft.runtime.pace import Pace
 from raft.runtime.turns import Standing
+from raft.wire.headers import RequestHeader
 from tests.simulation.accepted import AcceptedConnection
 from tests.simulation.marks import Mark
 from tests.simulation.timeline import Action
@@ -47,6 +51,22 @@ class Wait(NamedTuple):
     is_alone: bool
 
 
+class Turn(NamedTuple):
+    """A turn of a connection, which has ended.
+
+    Fields:
+        inbound: the connection.
+        standing: what the node knew of the other side before it.
+        is_limited: whether its client was known to have a quota of processor time before it.
+        used_us: the processor time of its requests, in microseconds.
+    """
+
+    inbound: Inbound
+    standing: Standing
+    is_limited: bool
+    used_us: int
+
+
 class Inbound:
     """A connection with the turns of a node, which is not read while requests wait; see `raft.node.inbound`.
 
@@ -56,16 +76,20 @@ class Inbound:
         may_begin: whether a request may begin now; asked for the first one that waits.
 
     Attributes:
+        number: see `Client.number`.
         is_closing: whether the connection has ended.
+        throttle: what quotas make of it.
     """
 
     def __init__(
         self, accepted: AcceptedConnection, process: Process, may_begin: Callable[[Received], bool] = lambda _: True
     ) -> None:
+        self.number = process.turns.new_number()
         self.is_closing = False
         self._accepted = accepted
         self._process = process
         self._may_begin = may_begin
+        self.throttle = Throttle(process.quotas, accepted.caller, process.turns, process.call_later)
         self._unread: list[Received] = []
         self._received: deque[Received] = deque()
         self._is_reading = True
@@ -87,8 +111,9 @@ class Inbound:
         return Standing.KNOWN if accepted.is_established or accepted.caller.sasl is None else Standing.UNKNOWN
 
     @property
-    def pace(self) -> None:
-        """See `Client.pace`: no client has a quota."""
+    def pace(self) -> Pace | None:
+        """See `Client.pace`."""
+        return self.throttle.pace
 
     @property
     def owner(self) -> Hashable:
@@ -103,9 +128,14 @@ class Inbound:
         return bool(self._received or self._unread)
 
     @property
+    def is_needed(self) -> bool:
+        """Whether more is known of it than that there is a connection."""
+        return self.has_requests or self.throttle.is_muted
+
+    @property
     def has_work(self) -> bool:
         """See `Client.has_work`."""
-        if self.is_closing or not self._received:
+        if self.is_closing or not self._received or self.throttle.is_muted:
             return False
         self._is_blocked = not self._may_begin(self._received[0])
         return not self._is_blocked
@@ -119,18 +149,21 @@ class Inbound:
 
     def work(self, is_over: Callable[[], bool]) -> int:
         """See `Client.work`."""
-        begun = 0
+        begun = used_us = 0
         self._has_begun = True
+        standing, is_limited = self.standing, self.pace is not None
         while self.has_work:
             self._report_wait()
             request = self._received.popleft()
             begun += 1
-            self._process.spend_for_request(self.standing)
+            self._process.report_begin(self)
+            used_us += self._process.spend_for_request(self.standing)
             request.begin()
             if self._accepted.caller.is_authenticated:
                 self._accepted.is_established = True
             if is_over():
                 break
+        self._process.report_turn(Turn(self, standing, is_limited, used_us))
         self._pause_or_resume_reading()
         self._note_waiting()
         return begun
@@ -141,10 +174,29 @@ class Inbound:
             self._waits_since_ms = self._process.work_ms
             self._should_begin_at_once = False
         self._process.turns.ready(self)
+        self._pause_or_resume_reading()
+
+    def respond(self, header: RequestHeader, response: Message, frame: bytes) -> Message | None:
+        """Count a response; return one that says for how long the client is throttled, if it is.
+
+        Args:
+            header: of the request.
+            response: the response.
+            frame: its bytes.
+        """
+        if self._accepted.is_peer or self.is_closing:
+            return None
+        throttled = self.throttle.respond(header, response, self.resume, request_bytes=0, response_bytes=len(frame))
+        if throttled is not None:
+            throttle_ms: int = getattr(throttled, "throttle_time_ms", 0)
+            self._process.marks.count(Mark.CLIENT_THROTTLED)
+            self._process.report_throttle(self, throttle_ms)
+        return throttled
 
     def close(self) -> None:
         """Drop all requests: the connection has ended."""
         self.is_closing = True
+        self.throttle.end()
         self._received.clear()
         self._unread.clear()
         self._note_waiting()
@@ -180,7 +232,7 @@ class Inbound:
 
     def _pause_or_resume_reading(self) -> None:
         """Read from the socket only while no request waits."""
-        should_read = not self._received
+        should_read = not self._received and not self.throttle.is_muted
         if should_read and not self._is_reading:
             self._process.soon(self._read_again)
         self._is_reading = should_read

@@ -81,6 +81,7 @@ class Mark(StrEnum):
     FORGOTTEN_REQUEST_NOT_SENT = "a request was not sent, because its node did not wait for it any more"
     FETCH_WAITED_FOR_ANOTHER = "a fetch waited at its receiver for the response to another request"
     FLOODING_REQUEST_SERVED = "a request of a flood was served"
+    CLIENT_THROTTLED = "a client was throttled by a quota"
     CONNECTION_NOT_READ = "requests arrived on a connection that was not read, because others waited for its turn"
     CONNECTION_READ_AGAIN = "a connection was read again, and had more requests"
     CONNECTION_REPLACED = "a node replaced a half-open connection"

@@ -253,6 +253,7 @@ class Plan:
         late_starts_ms: when nodes are started for the first time; those that are missing start with the run.
         fetch_max_bytes: the size limit in a replica's fetch.
         queued_bytes: the response budget of a node.
+        flood_percentage: request_percentage of the clients that flood nodes; None without quotas.
         fault_phase_ms: how long faults strike and new writes are made.
         fault_phase_events: the phase also ends after so many events, since a quorum without faults handles very many.
     """
@@ -274,6 +275,7 @@ class Plan:
     fault_phase_ms: int
     fault_phase_events: int
     security: SecurityPlan = NOT_SECURED
+    flood_percentage: float | None = None
 
 
 RELIABLE_NETWORK = NetworkPlan(

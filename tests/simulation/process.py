@@ -8,14 +8,17 @@ from collections.abc import Callable, Hashable
 from math import ceil
 from typing import TYPE_CHECKING
 
+from raft.codec import Message
 from raft.core.effects import Effect, SendRequest
 from raft.core.events import Event
 from raft.errors import NodeHaltedError, StorageError
 from raft.runtime.admissions import Admissions
+from raft.runtime.client_quotas import ClientQuotas
 from raft.runtime.fault_log import FaultLog
 from raft.runtime.requests.context import Context
 from raft.runtime.requests.handlers import handle
 from raft.runtime.response_budget import ResponseBudget
+from raft.runtime.scheduler import Timer
 from raft.runtime.scrubber import Scrubber
 from raft.runtime.snapshot_keeper import SnapshotKeeper
 from raft.runtime.space_keeper import SpaceKeeper
@@ -23,20 +26,21 @@ from raft.runtime.turns import ROUND_S, Standing, Turns
 from raft.storage.aborted_transactions import aborted_in
 from raft.types import NodeId, Offset, OffsetAndEpoch
 from raft.wire.frames import ReceivedRequest
+from raft.wire.headers import RequestHeader
 from tests.simulation.accepted import AcceptedConnection
 from tests.simulation.admission_worker import AdmissionWorker
 from tests.simulation.clock import Clock
 from tests.simulation.dice import Dice
 from tests.simulation.disk_workers import SimulatedDiskWorkers
 from tests.simulation.event_loop import EventLoop
-from tests.simulation.inbound import Inbound, Received, Wait
+from tests.simulation.inbound import Inbound, Received, Turn, Wait
 from tests.simulation.log_model import LogModel
 from tests.simulation.plan import DiskPlan
 from tests.simulation.relay import SimulatedRelay
 from tests.simulation.round_trip import PostedRequest
 from tests.simulation.security.guard import Guard
 from tests.simulation.snapshot_maker import SimulatedSnapshotMaker
-from tests.simulation.starting import CLUSTER_ID, OURS, RESERVE_BYTES, node_config, retention
+from tests.simulation.starting import CLUSTER_ID, OURS, RESERVE_BYTES, node_config, quotas_of, retention
 from tests.simulation.waiting_connections import WaitingConnections
 from tests.simulation.watched import WatchedCore, WatchedDisk, WatchedEngine
 from tests.simulation.watched_directory import WatchedDirectory
@@ -94,6 +98,7 @@ class Process:
         context: the context of the request handlers.
         marks: the coverage marks.
         turns: the order in which its connections are served.
+        quotas: of its clients; None without quotas.
         waiting: its connections with requests that have not begun.
         clients_ms: the processor time that it has used for clients, in milliseconds.
     """
@@ -152,12 +157,15 @@ class Process:
         self.engine.attach(machine, core, watch)
         self.engine.is_fatal, machine.planned_kill = machine.planned_kill, None
         self.turns = Turns(
-            now_s=lambda: self._loop.now_ms() / 1_000,
+            now_s=self._now_s,
             used_s=lambda: self._loop.processor.used_us / 1_000_000,
             call_soon=self._loop.soon,
-            call_later=lambda after_s, action: self._loop.at(self._loop.now_ms() + ceil(after_s * 1_000), action),
-            settle=self.engine.advance,
+            call_later=self.call_later,
+            hold=self.engine.hold,
+            settle=self.engine.settle,
         )
+        limits = quotas_of(plan)
+        self.quotas = None if limits is None else ClientQuotas(lambda: limits, self._now_s)
         self._space_keeper = SpaceKeeper(core, self.engine.submit, disk, self._loop, RESERVE_BYTES)
         self._scrubber = Scrubber(
             disk, self._loop, bytes_per_second=_SCRUB_BYTES_PER_SECOND, interval_ms=_SCRUB_INTERVAL_MS
@@ -235,6 +243,14 @@ class Process:
         """Whether it would handle an event at once."""
         return self._loop.is_idle and self.engine.is_idle
 
+    @property
+    def now_ms(self) -> int:
+        """The time of its clock."""
+        return self._loop.now_ms()
+
+    def _now_s(self) -> float:
+        return self._loop.now_ms() / 1_000
+
     def start(self) -> None:
         """Start the engine."""
         self.engine.start()
@@ -262,7 +278,7 @@ class Process:
         """Return what was received on a connection; see `Inbound`."""
         if connection not in self._inbound:
             if len(self._inbound) >= _KEPT_CONNECTIONS:
-                self._inbound = {each: inbound for each, inbound in self._inbound.items() if inbound.has_requests}
+                self._inbound = {each: inbound for each, inbound in self._inbound.items() if inbound.is_needed}
             self._inbound[connection] = Inbound(connection, self, may_begin)
         return self._inbound[connection]
 
@@ -273,10 +289,18 @@ class Process:
 
     def handle(self, connection: AcceptedConnection, request: ReceivedRequest, posted: PostedRequest) -> None:
         """Pass a request to its handler, within the event loop."""
+        if self.quotas is not None:
+            self.inbound(connection).throttle.begin(request.header)
         if self._guard is None:
             handle(self.context, connection.caller, request, posted)
         else:
             self._guard.handle(connection, request, posted)
+
+    def throttled(
+        self, connection: AcceptedConnection, header: RequestHeader, response: Message, frame: bytes
+    ) -> Message | None:
+        """See `Inbound.respond`."""
+        return None if self.quotas is None else self.inbound(connection).respond(header, response, frame)
 
     @property
     def work_ms(self) -> float:
@@ -296,22 +320,41 @@ class Process:
             recent.popleft()
         return not self.waiting.voters and sum(cost_us for _, cost_us in recent) < _ROUND_US
 
-    def spend_for_request(self, standing: Standing) -> None:
-        """Use the processor for one request."""
+    def spend_for_request(self, standing: Standing) -> int:
+        """Use the processor for one request; return for how many microseconds."""
         cost_us = self._costs.between(self._request_us)
         self._loop.use(cost_us)
         if standing is Standing.VOTER:
             self._work_for_voters.append((self._loop.processor.used_us, cost_us))
         else:
             self.clients_ms += cost_us / 1_000
+        return cost_us
 
     def report_wait(self, wait: Wait) -> None:
         """Report how long a request has waited for the turn of its connection."""
         self._watch.request_waited(self.machine, wait)
 
+    def report_begin(self, inbound: Inbound) -> None:
+        """Report that a request begins."""
+        if self.quotas is not None:
+            self._watch.request_begun(self.machine, inbound)
+
+    def report_turn(self, turn: Turn) -> None:
+        """Report a turn of a connection."""
+        if self.quotas is not None:
+            self._watch.turn_ended(self.machine, turn)
+
+    def report_throttle(self, inbound: Inbound, throttle_ms: int) -> None:
+        """Report that a response throttles a client, which says so."""
+        self._watch.client_throttled(self.machine, inbound, throttle_ms)
+
     def _on_loop_idle(self) -> None:
-        if self.waiting:
+        if self.waiting or self.engine.held:
             self._watch.turns_ended(self.machine, self.waiting.with_work)
+
+    def call_later(self, after_s: float, action: Callable[[], object]) -> Timer:
+        """Run an action on the event loop after some seconds."""
+        return self._loop.at(self._loop.now_ms() + ceil(after_s * 1_000), action)
 
     def soon(self, action: Callable[[], object]) -> None:
         """Run an action on the event loop."""

@@ -168,6 +168,9 @@ class PostedRequest:
             response = damaged(response, self._round_trip.request, self._post_office.network)
             version, correlation_id = self._header.request_api_version, self._header.correlation_id
             frame = encode_response(response, version, correlation_id=correlation_id)[_SIZE_BYTES:]
+            throttled = self.process.throttled(self._connection, self._header, response, frame)
+            if throttled is not None:
+                frame = encode_response(throttled, version, correlation_id=correlation_id)[_SIZE_BYTES:]
             self._post_office.send_response(self._round_trip, self.process, frame, version)
 
     def when_gone(self, forget: Callable[[], None]) -> None:

@@ -10,6 +10,7 @@ from raft.core import CoreConfig
 from raft.core.log_view import LogView
 from raft.core.voter_set import VoterSet
 from raft.runtime.snapshot_keeper import Retention
+from raft.security.quotas import QuotaKind, Quotas
 from raft.storage.directory import ReplicaDirectory
 from raft.storage.directory_opening import ReplicaIdentity
 from raft.storage.files import Files
@@ -41,6 +42,9 @@ DIRECTORY = f"{TOPIC}-0"
 """The directory of the log on a disk."""
 
 CLUSTER_ID = "simulated"
+
+FLOODING = "flood"
+"""The client id of the clients that flood nodes."""
 
 
 def endpoint_of(node_id: NodeId) -> Endpoint:
@@ -86,6 +90,13 @@ def core_config(directory: ReplicaDirectory, node_id: NodeId, plan: Plan) -> Cor
         fetch_snapshot_max_bytes=plan.snapshots.fetch_bytes,
         transaction_max_timeout_ms=plan.clients.transaction_timeout_ms,
     )
+
+
+def quotas_of(plan: Plan) -> Quotas | None:
+    """Return the quotas of the clients at each node; None without quotas."""
+    if plan.flood_percentage is None:
+        return None
+    return Quotas(limits={(None, FLOODING): {QuotaKind.REQUEST_PERCENTAGE: plan.flood_percentage}})
 
 
 def node_config(node_id: NodeId, plan: Plan) -> NodeConfig:

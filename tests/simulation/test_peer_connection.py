@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import combinations
 
 import pytest
 
@@ -84,9 +85,11 @@ def _fetch(sender: Machine, *, max_wait_ms: int) -> FetchRequest:
 
 @pytest.fixture
 def idle_world(world: World) -> World:
-    """The same world when its clients have written everything."""
+    """The same world when its clients have written everything. All connections between nodes are new ones."""
     world.end_faults()
     _run(world, 3_000)
+    for one, other in combinations(world.machines, 2):
+        world.post_office.reset(one.node_id, other.node_id)
     return world
 
 
@@ -175,8 +178,6 @@ def test_fetch_waits_for_the_response_to_the_one_before_it_and_other_requests_do
     posted = Posted(idle_world)
     follower, leader = follower_of(idle_world), leader_of(idle_world)
     parked, behind = _fetch(follower, max_wait_ms=1_000), _fetch(follower, max_wait_ms=0)
-    # Of its own, the follower has another fetch under way; a new connection has none.
-    idle_world.post_office.reset(follower.node_id, leader.node_id)
     send(idle_world, follower, leader, parked, 1)
     send(idle_world, follower, leader, behind, 2)
     vote = _pre_vote(follower)

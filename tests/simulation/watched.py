@@ -216,7 +216,12 @@ class WatchedEngine(Engine):
     @property
     def has_events(self) -> bool:
         """Whether an event waits to be handled."""
-        return bool(self._events)
+        return bool(self._events or self._held)
+
+    @property
+    def held(self) -> int:
+        """How many events wait until they are settled."""
+        return len(self._held)
 
     @property
     def waiting_requests(self) -> int:

@@ -42,5 +42,6 @@ def timeless_turns(
         used_s=lambda: 0.0,
         call_soon=call_soon,
         call_later=lambda _after_s, action: call_soon(action),
+        hold=lambda _is_holding: None,
         settle=settle,
     )

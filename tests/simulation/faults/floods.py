@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from raft.wire.frames import ReceivedRequest, decode_request, encode_request
+from raft.wire.apis import API_VERSIONS
+from raft.wire.frames import ReceivedRequest, decode_request, decode_response, encode_request
 from raft.wire.messages.api_versions import ApiVersionsRequest
 from tests.simulation.accepted import AcceptedConnection
+from tests.simulation.broken import BrokenInvariantError
 from tests.simulation.dice import Dice
 from tests.simulation.faults.kinds import Fault
 from tests.simulation.faults.nemesis import Nemesis, Targets
@@ -16,12 +18,15 @@ from tests.simulation.marks import Mark
 from tests.simulation.message import Address, Message
 from tests.simulation.round_trip import PostedRequest, RoundTrip
 from tests.simulation.security.users import MONITOR
+from tests.simulation.starting import FLOODING
 
 _ADDRESS = -3_000
 _SIZE_BYTES = 4
-_VERSION = 0
-_FRAME = encode_request(ApiVersionsRequest(), _VERSION, correlation_id=2, client_id="flood")[_SIZE_BYTES:]
+_VERSION = 2
+_FRAME = encode_request(ApiVersionsRequest(), _VERSION, correlation_id=2, client_id=FLOODING)[_SIZE_BYTES:]
 _DURATION_MS = (50, 300)
+_SURE_PAUSE_S = 0.002
+"""A throttle is in whole milliseconds."""
 
 
 class Shape(NamedTuple):
@@ -88,8 +93,25 @@ class FloodingConnection:
     def respond(self, round_trip: RoundTrip, message: Message, frame: bytes) -> None:
         """Receive a response; see `RequestSource.respond`."""
         self._unanswered -= 1
+        self._check_throttle(frame)
         if self._unanswered == self._burst // 2:
             self._targets.timeline.after(1, self.send)
+
+    def _check_throttle(self, frame: bytes) -> None:
+        """Check that a response says whether the client is throttled.
+
+        Raises:
+            BrokenInvariantError: it does not.
+        """
+        process = self._machine.process
+        if process is None or process.quotas is None or self._is_over:
+            return
+        _, response = decode_response(frame, API_VERSIONS, _VERSION)
+        said_ms, pace = response.throttle_time_ms, process.inbound(self._accepted).pace
+        pause_s = 0.0 if pace is None else pace.pause_s(process.now_ms / 1_000, after=process.turns.turn_s)
+        if (said_ms == 0 and pause_s >= _SURE_PAUSE_S) or (said_ms > 0 and pause_s <= 0):
+            detail = f"{self._machine}: a response says that its client is throttled for {said_ms} ms"
+            raise BrokenInvariantError("ResponsesSayThrottles", ("QUOTA-3",), detail)
 
     def reset_by_receiver(self) -> None:
         """See `RequestSource.reset_by_receiver`."""

@@ -59,6 +59,7 @@ from tests.simulation.invariants.logs import (
 from tests.simulation.invariants.observer import Invariant
 from tests.simulation.invariants.peers import ForeignRequestsAreRefused, NoResponseHaltsPeers
 from tests.simulation.invariants.persistence import FetchOffsetIsDurable, RoleIsStored, StoredBeforeSent
+from tests.simulation.invariants.quotas import QuotaLimitsTurns, ThrottledConnectionsWait
 from tests.simulation.invariants.reads import ReadersFollowCommittedLog, ReadOffsetsStayValid, ReadsAreCommitted
 from tests.simulation.invariants.security import (
     AllowedRequestsAreServed,
@@ -95,6 +96,7 @@ from tests.simulation.invariants.transactions import (
 )
 from tests.simulation.invariants.turns import (
     ClientsAreServedInTurn,
+    HeldRequestsAreHandled,
     ReceivedRequestsAreServed,
     VotersAreServedFirst,
 )
@@ -152,7 +154,10 @@ def all_invariants(plan: Plan, machines: Sequence[Machine], committed: Committed
         EngineAndCoreHoldSameRequests(),
         VotersAreServedFirst(),
         ClientsAreServedInTurn(),
-        ReceivedRequestsAreServed(),
+        ReceivedRequestsAreServed(plan),
+        HeldRequestsAreHandled(),
+        ThrottledConnectionsWait(plan),
+        QuotaLimitsTurns(),
         TimerIsNotLate(),
         ReadsFindRecords(),
         PageCacheIsForReaders(),

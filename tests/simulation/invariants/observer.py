@@ -19,7 +19,7 @@ from tests.simulation.step import Step
 
 if TYPE_CHECKING:
     from tests.simulation.clients.transactional_producer import Transaction
-    from tests.simulation.inbound import Inbound, Wait
+    from tests.simulation.inbound import Inbound, Turn, Wait
     from tests.simulation.machine import Machine
     from tests.simulation.security.guarded_request import GuardedRequest
 
@@ -111,6 +111,15 @@ class Observer:
 
     def request_waited(self, machine: Machine, wait: Wait) -> None:
         """Called before a node begins a request that had to wait for the turn of its connection."""
+
+    def request_begun(self, machine: Machine, inbound: Inbound) -> None:
+        """Called before a request begins on a connection, at a node with quotas."""
+
+    def turn_ended(self, machine: Machine, turn: Turn) -> None:
+        """Called after a turn of a connection, at a node with quotas."""
+
+    def client_throttled(self, machine: Machine, inbound: Inbound, throttle_ms: int) -> None:
+        """Called when a response says that its client is throttled."""
 
     def turns_ended(self, machine: Machine, connections: Sequence[Inbound]) -> None:
         """Called when an event loop has nothing to do, while requests wait, with the connections of those that could

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 from raft.runtime.turns import Standing
 from tests.simulation.invariants.observer import Invariant
+from tests.simulation.invariants.overdue import Overdue
 
 if TYPE_CHECKING:
     from tests.simulation.inbound import Inbound, Wait
     from tests.simulation.machine import Machine
+    from tests.simulation.plan import Plan
 
 # A turn ends with the request in which 0.5 ms are over, and a request takes up to 0.3 ms here. So a round takes up to
 # 6.4 ms: 2 ms and a turn each for voters and clients, and a turn for one that is not known.
@@ -55,9 +57,33 @@ class ClientsAreServedInTurn(Invariant):
 class ReceivedRequestsAreServed(Invariant):
     """No request that could begin waits while its node has nothing to do; it is on a connection that is not read."""
 
-    rules = ("SHARE-3", "SHARE-4")
+    rules = ("SHARE-3", "SHARE-4", "QUOTA-3")
+
+    def __init__(self, plan: Plan) -> None:
+        super().__init__()
+        self._overdue = Overdue(plan.timeouts.timer_grain_ms)
 
     def turns_ended(self, machine: Machine, connections: Sequence[Inbound]) -> None:
-        # Those that are not known pause.
-        waiting = [each.owner for each in connections if each.standing is not Standing.UNKNOWN]
+        waiting = [each.owner for each in connections if self._may_have_a_turn(machine, each)]
         self.require(not waiting, "%s has nothing to do, while requests of %s wait", machine, waiting)
+
+    def _may_have_a_turn(self, machine: Machine, inbound: Inbound) -> bool:
+        """Return whether nothing but the node keeps a connection from its turn. Those that are not known pause."""
+        if inbound.standing is Standing.UNKNOWN:
+            return False
+        pace, process = inbound.pace, machine.process
+        if pace is None or process is None:
+            return True
+        return self._overdue.is_late(pace, machine.true_ms, is_due=pace.pause_s(process.now_ms / 1_000) <= 0)
+
+
+class HeldRequestsAreHandled(Invariant):
+    """No request is held from the core while its node has nothing to do."""
+
+    rules = ("SHARE-9",)
+
+    def turns_ended(self, machine: Machine, connections: Sequence[Inbound]) -> None:
+        process = machine.process
+        if process is not None:
+            held = process.engine.held
+            self.require(not held, "%s has nothing to do, while %s events are held from the core", machine, held)

@@ -13,7 +13,7 @@ from raft.runtime.drop_cause import DropCause
 from raft.types import Batch, Epoch, Offset, OffsetAndEpoch
 from raft.writers import WriteId
 from tests.simulation.clients.transactional_producer import Transaction
-from tests.simulation.inbound import Inbound, Wait
+from tests.simulation.inbound import Inbound, Turn, Wait
 from tests.simulation.invariants.observer import CoreRequest, Observer
 from tests.simulation.log_model import Entry, LogModel
 from tests.simulation.machine import Machine
@@ -65,6 +65,9 @@ class Watch(Observer):
         self._for_response_given = overriding("response_given")
         self._for_connection_ended = overriding("connection_ended")
         self._for_request_waited = overriding("request_waited")
+        self._for_request_begun = overriding("request_begun")
+        self._for_turn_ended = overriding("turn_ended")
+        self._for_client_throttled = overriding("client_throttled")
         self._for_turns_ended = overriding("turns_ended")
         self._for_write_requested = overriding("write_requested")
         self._for_write_settled = overriding("write_settled")
@@ -188,6 +191,18 @@ class Watch(Observer):
     def request_waited(self, machine: Machine, wait: Wait) -> None:
         for call in self._for_request_waited:
             call(machine, wait)
+
+    def request_begun(self, machine: Machine, inbound: Inbound) -> None:
+        for call in self._for_request_begun:
+            call(machine, inbound)
+
+    def turn_ended(self, machine: Machine, turn: Turn) -> None:
+        for call in self._for_turn_ended:
+            call(machine, turn)
+
+    def client_throttled(self, machine: Machine, inbound: Inbound, throttle_ms: int) -> None:
+        for call in self._for_client_throttled:
+            call(machine, inbound, throttle_ms)
 
     def turns_ended(self, machine: Machine, connections: Sequence[Inbound]) -> None:
         for call in self._for_turns_ended:

@@ -49,6 +49,11 @@ def flipped_bits(plan: Plan) -> bool:
     return Fault.DAMAGE in plan.faults.every_ms
 
 
+def quotas(plan: Plan) -> bool:
+    """The clients that flood nodes have a quota."""
+    return plan.flood_percentage is not None
+
+
 def full_disks(plan: Plan) -> bool:
     """Disks have no room at times."""
     return Fault.FULL_DISK in plan.faults.every_ms

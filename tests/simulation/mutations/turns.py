@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from raft.core.events import RequestAbandoned
 from raft.runtime import turns
+from raft.runtime.engine import Engine
 from raft.runtime.fair_queue import FairQueue
 from raft.runtime.shares import Shares
 from raft.runtime.turns import Client, Turns
@@ -57,3 +59,32 @@ def connection_waits_for_no_second_turn(patch: pytest.MonkeyPatch) -> None:
 
     patch.setattr(Turns, "_wait", wait)
     patch.setattr(Turns, "_give_turn", give_only_turn)
+
+
+@mutation(breaks=("SHARE-9",), caught_by=("FloodDelaysAppendsByLittle",), needs=needs.floods)
+def requests_held_while_any_client_waits(patch: pytest.MonkeyPatch) -> None:
+    """What clients ask of the core is held for as long as a client waits for a turn, however long that is."""
+    patch.setattr(turns, "HOLD_S", 3600.0)
+
+
+@mutation(breaks=("SHARE-9",), caught_by=("EngineAndCoreHoldSameRequests",))
+def abandoned_request_passes_the_held_ones(patch: pytest.MonkeyPatch) -> None:
+    """The core hears of the end of a connection before it gets the connection's requests that are held."""
+
+    def abandon(engine: Engine, request_id: int) -> None:
+        if engine._waiting.pop(request_id, None) is not None:
+            engine.submit(RequestAbandoned(request_id=request_id))
+
+    patch.setattr(Engine, "abandon", abandon)
+
+
+@mutation(breaks=("SHARE-9",), caught_by=("HeldRequestsAreHandled",))
+def held_requests_are_handled_only_after_a_second_turn(patch: pytest.MonkeyPatch) -> None:
+    """What one turn has asked of the core is held until the next turn of a client."""
+    settle = Turns._settle_and_charge
+
+    def settle_if_several(all_turns: Turns) -> None:
+        if sum(all_turns._begun.values()) > 1:
+            settle(all_turns)
+
+    patch.setattr(Turns, "_settle_and_charge", settle_if_several)
