@@ -133,6 +133,7 @@ CATCHING_SEEDS: Mapping[str, int] = {
     "metadata names the topic to everyone": 10,
     "muted connection is not resumed": 3,
     "muted connection stays muted": 18,
+    "new leader leaves commits without markers": 228,
     "new leader not kept in the page cache": 0,
     "new leader returns a lower latest offset": 4,
     "new leader truncates its uncommitted tail": 0,

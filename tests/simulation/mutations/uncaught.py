@@ -16,7 +16,6 @@ UNCAUGHT = frozenset(
         "interrupted cut is not completed",
         "interrupted installation is forgotten",
         "new leader does not complete commits",
-        "new leader leaves commits without markers",
         "older version refused before the newer commits",
         "scrub leaves out snapshots",
         "torn append stays when room is missing",
