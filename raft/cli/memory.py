@@ -1,8 +1,8 @@
 """Settings of a node's memory: of Python's garbage collector, and of the C library's malloc.
 
-A node makes no reference cycles: the objects of a request and of a connection are freed by their reference counts. With
-Python's defaults the collector would examine all young objects after every 700 allocations, and all imported modules
-again and again. With so many allocations that thousands of connections are among them, it would stop the node for long.
+The objects of a request and of a connection are freed by their reference counts (SHARE-10). With Python's defaults the
+collector would examine all young objects after every 700 allocations, and all imported modules again and again. It
+stops the node while it examines them, so it does not wait until there are very many.
 
 Requests and responses of mebibytes come and go. With its defaults, malloc returns the memory of each to the operating
 system, and the next one has to get it again, page by page. That was three tenths of the processor time of the nodes in

@@ -3,7 +3,8 @@
 A connection handles what it has received in its turns (`raft.runtime.turns`), and is not read while anything waits for
 them. The handling of a request begins before the requests ahead of it have responses, so that their appends can share a
 flush. What a connection may hold is bounded: the number of requests without a response, the bytes of all appends
-(`RequestBudget`), the received part of large frames (`LargeFrames`), and unread responses (`ResponseBudget`).
+(`RequestBudget`), the received part of large frames (`LargeFrames`), and unread responses (`ResponseBudget`). At a
+bound no request begins.
 """
 
 from __future__ import annotations

@@ -39,6 +39,7 @@ from raft.core.effects import (
     TruncateLog,
 )
 from raft.core.events import (
+    AppendRequested,
     DamageReported,
     DiskWaiting,
     Event,
@@ -80,6 +81,11 @@ _LogEffect = (
 )
 OnResponse = Callable[[SendResponse], None]
 """Takes the response to a request. If the response needs records, the callback orders the read at once."""
+
+_OF_HELD_CONNECTIONS = (AppendRequested, RequestAbandoned)
+"""Events that come outside of the turns of clients: of an append that another thread has checked, and of a connection
+that has ended. They stay behind the events that are held, because earlier requests of their connection may be among
+them."""
 
 
 class Engine:
@@ -151,7 +157,7 @@ class Engine:
 
     def submit(self, event: Event) -> None:
         """Pass an event to the core soon. Events that are submitted before that are handled in the same turn."""
-        if self._is_holding:
+        if self._is_holding or (self._held and isinstance(event, _OF_HELD_CONNECTIONS)):
             self._held.append(event)
             return
         self._events.append(event)
@@ -179,11 +185,7 @@ class Engine:
     def abandon(self, request_id: int) -> None:
         """Drop a request whose sender has disconnected."""
         if self._waiting.pop(request_id, None) is not None:
-            event = RequestAbandoned(request_id=request_id)
-            if self._held:
-                self._held.append(event)  # The request may be among them.
-            else:
-                self.submit(event)
+            self.submit(RequestAbandoned(request_id=request_id))
 
     def advance(self) -> None:
         """Handle the events that were submitted, now and not soon."""

@@ -15,7 +15,7 @@ A round ends after half a millisecond, so that the event loop goes on: to the di
 the timers. A connection whose requests wait for its turn is not read, as Kafka mutes a channel.
 
 Time is processor time of the event loop's thread: what other processes do meanwhile is not the fault of a client. What
-the core does with the requests of a round counts for their clients in equal parts.
+the core does with the requests that it handles together counts for their clients in equal parts.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ ROUND_S = 0.000_5
 """A round ends with the turn in which so much time is over."""
 
 HOLD_S = 0.004
-"""The core handles the requests of clients together, when no client waits for a turn, or after so much time. So one
-append to the log, one flush and one response to each replica serve as many of them as possible."""
+"""The core handles the requests of clients together, after the round in which no client waits for a turn any more, or
+in which so much time is over. So one append to the log, one flush and one response to each replica serve many."""
 
 UNKNOWN_SHARE = 0.1
 """The part of its time that a node spends on clients that it does not know. A handshake of TLS takes half a

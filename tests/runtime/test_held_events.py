@@ -5,14 +5,22 @@ from __future__ import annotations
 import pytest
 
 from raft.core.effects import SendResponse
-from raft.core.events import AppendRequested
-from raft.core.messages import AppendResponse
+from raft.core.events import AppendRequested, RequestReceived
+from raft.core.messages import AppendResponse, VoteRequest
 from raft.errors import ErrorCode
 from raft.records.batch import build_batch
 from raft.records.header import read_header
 from raft.records.record import Record
-from raft.types import Batch
+from raft.types import Batch, Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
 from tests.runtime.one_voter import OneVoter
+
+_PRE_VOTE = VoteRequest(
+    cluster_id="c",
+    epoch=Epoch(1),
+    candidate=ReplicaKey(NodeId(2)),
+    candidate_log_end=OffsetAndEpoch(epoch=Epoch(1), offset=Offset(0)),
+    pre_vote=True,
+)
 
 
 def a_leader() -> OneVoter:
@@ -50,19 +58,36 @@ def test_events_that_are_held_are_handled_when_they_are_settled() -> None:
 
 
 @pytest.mark.rule("SHARE-9")
-def test_other_events_pass_those_that_are_held() -> None:
+def test_events_of_voters_pass_those_that_are_held() -> None:
     node, held, other = a_leader(), list[SendResponse](), list[SendResponse]()
 
     node.engine.hold(True)
     submit_append(node, held)
     node.engine.hold(False)
-    submit_append(node, other)
+    node.engine.submit(RequestReceived(request_id=node.engine.expect_response(other.append), request=_PRE_VOTE))
     node.wait(0)
 
     assert (len(held), len(other)) == (0, 1)
     node.engine.settle()
     node.wait(0)
     assert len(held) == 1
+
+
+@pytest.mark.rule("SHARE-9")
+def test_append_that_was_checked_on_another_thread_stays_behind_those_that_are_held() -> None:
+    node, responses = a_leader(), list[SendResponse]()
+
+    node.engine.hold(True)
+    held_id = submit_append(node, responses)
+    node.engine.hold(False)
+    checked_id = submit_append(node, responses)
+    node.wait(0)
+    early = len(responses)
+    node.engine.settle()
+    node.wait(0)
+
+    assert early == 0
+    assert [sent.request_id for sent in responses] == [held_id, checked_id]
 
 
 @pytest.mark.rule("SHARE-9")

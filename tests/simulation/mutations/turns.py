@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from raft.core.events import RequestAbandoned
-from raft.runtime import turns
-from raft.runtime.engine import Engine
+from raft.core.events import AppendRequested
+from raft.runtime import engine, turns
 from raft.runtime.fair_queue import FairQueue
 from raft.runtime.shares import Shares
 from raft.runtime.turns import Client, Turns
@@ -70,12 +69,7 @@ def requests_held_while_any_client_waits(patch: pytest.MonkeyPatch) -> None:
 @mutation(breaks=("SHARE-9",), caught_by=("EngineAndCoreHoldSameRequests",))
 def abandoned_request_passes_the_held_ones(patch: pytest.MonkeyPatch) -> None:
     """The core hears of the end of a connection before it gets the connection's requests that are held."""
-
-    def abandon(engine: Engine, request_id: int) -> None:
-        if engine._waiting.pop(request_id, None) is not None:
-            engine.submit(RequestAbandoned(request_id=request_id))
-
-    patch.setattr(Engine, "abandon", abandon)
+    patch.setattr(engine, "_OF_HELD_CONNECTIONS", (AppendRequested,))
 
 
 @mutation(breaks=("SHARE-9",), caught_by=("HeldRequestsAreHandled",))
