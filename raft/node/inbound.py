@@ -1,10 +1,10 @@
 """One connection from a client or another node: reads requests, and sends their responses in the order of the requests.
 
-A connection handles what it has received in its turns (`raft.runtime.turns`), and is not read while anything waits for
-them. The handling of a request begins before the requests ahead of it have responses, so that their appends can share a
-flush. What a connection may hold is bounded: the number of requests without a response, the bytes of all appends
-(`RequestBudget`), the received part of large frames (`LargeFrames`), and unread responses (`ResponseBudget`). At a
-bound no request begins.
+A connection handles what it has received in its turns (`raft.runtime.turns`). If it sends more than a little while
+anything waits for them, it is not read. The handling of a request begins before the requests ahead of it have
+responses, so that their appends can share a flush. What a connection may hold is bounded: the number of requests
+without a response, the bytes of all appends (`RequestBudget`), the received part of large frames (`LargeFrames`), and
+unread responses (`ResponseBudget`). At a bound no request begins.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from raft.errors import AuthenticationError, DecodeError, LocalProtocolError
 from raft.node.entrance import Entrance
 from raft.node.gate import Gate
 from raft.node.incoming_requests import IncomingRequests
-from raft.node.read_buffer import ReadBufferProtocol
+from raft.node.read_buffer import SMALL_BYTES, ReadBufferProtocol
 from raft.node.request_frames import MAX_REQUEST_BYTES, is_fetch
 from raft.node.response_queue import ResponseQueue
 from raft.node.service import Service
 from raft.node.slot import Slot
 from raft.node.throttle import Throttle
-from raft.runtime.caller import Caller, address_of
+from raft.runtime.caller import address_of
 from raft.runtime.drop_cause import DropCause
 from raft.runtime.pace import Pace
 from raft.runtime.turns import Standing
@@ -55,7 +55,10 @@ class InboundConnection(ReadBufferProtocol):
         gate: what it has to pass.
 
     Attributes:
-        is_peer: whether the node has accepted a request in the name of a voter from it.
+        caller: the other side.
+        standing: see `Client.standing`.
+        owner: see `Client.owner`. Unknown clients that have begun do not share with those that replay a first request.
+        is_closing: whether the connection is closed or being closed.
         is_established: whether a complete request was received from it, and its name is proved if it has to be.
         drop_cause: why the node has dropped it, if it has.
         number: see `Client.number`.
@@ -67,6 +70,7 @@ class InboundConnection(ReadBufferProtocol):
         super().__init__(service.read_buffer)
         self._service = service
         self._entrance = Entrance(gate)
+        self.caller = self._entrance.caller
         self._requests = IncomingRequests(self._entrance, service.large_frames, service.max_frame_bytes)
         self._loop = asyncio.get_running_loop()
         self._throttle = Throttle(service.quotas, self.caller, service.turns, self._loop.call_later)
@@ -75,42 +79,24 @@ class InboundConnection(ReadBufferProtocol):
         self._waits_for_budget = False
         self._queue = ResponseQueue(service.responses)
         self._is_reading = True
-        self._is_flush_due = self._is_write_paused = self._is_closed = False
+        self._is_flush_due = self._is_write_paused = self.is_closing = self._is_behind = False
         self._drop_reason: str | None = None
         self.drop_cause = DropCause.INVALID_REQUEST
-        self.is_peer = False
         self.is_established = False
+        self.standing = Standing.UNKNOWN if gate.is_secured else Standing.KNOWN
+        self.owner: Hashable = self.caller
         self.number = service.turns.new_number()
         self._opened_s = self.last_progress_s = self._loop.time()
 
     @property
-    def caller(self) -> Caller:
-        """The other side."""
-        return self._entrance.caller
+    def is_peer(self) -> bool:
+        """Whether the node has accepted a request in the name of a voter from it."""
+        return self.standing is Standing.VOTER
 
     @property
     def is_busy(self) -> bool:
         """Whether a request is without a response."""
         return bool(self._queue)
-
-    @property
-    def is_closing(self) -> bool:
-        """Whether the connection is closed or being closed."""
-        return self._is_closed
-
-    @property
-    def standing(self) -> Standing:
-        """See `Client.standing`."""
-        if self.is_peer:
-            return Standing.VOTER
-        return Standing.KNOWN if self.is_established or not self._entrance.is_secured else Standing.UNKNOWN
-
-    @property
-    def owner(self) -> Hashable:
-        """See `Client.owner`. Unknown clients that have begun do not share with those that replay a first request."""
-        caller = self.caller
-        is_unknown = self.standing is Standing.UNKNOWN
-        return (caller.address, caller.listener.name, self._has_begun) if is_unknown else caller.owner
 
     @property
     def pace(self) -> Pace | None:
@@ -120,29 +106,36 @@ class InboundConnection(ReadBufferProtocol):
     @property
     def has_work(self) -> bool:
         """See `Client.has_work`."""
-        if self._is_closed or self._is_write_paused or self._throttle.is_muted or len(self._queue) >= MAX_UNDER_WAY:
-            return False
         frame = self._requests.next
         if frame is None:
-            return bool(self._requests)
-        return not self._waits_for_budget and not (self._queue and is_fetch(frame))
+            if not self._requests:
+                return False
+        elif self._waits_for_budget or (is_fetch(frame) and self._queue):
+            return False
+        is_held_up = self.is_closing or self._is_write_paused or self._throttle.is_muted
+        return not is_held_up and len(self._queue) < MAX_UNDER_WAY
 
     def work(self, is_over: Callable[[], bool]) -> int:
         """See `Client.work`. Invalid data closes the connection, and so does an error that is not expected."""
         begun = 0
-        self._has_begun = True
+        if not self._has_begun:
+            self._has_begun = True
+            self._note_owner()
         try:
             while self.has_work:
                 if self._requests.next is None:
                     if self._requests.look(self):
                         self.last_progress_s = self._loop.time()
+                        continue
                 elif self._may_begin():
                     begun += 1
                     self._begin()
                 if self._requests and is_over():
                     break
             if not self._requests:
-                self._look_at_the_rest()
+                self._requests.check_the_rest(self)
+                if self._entrance.is_ended and not self.is_closing:
+                    self.close()  # As at the end of a connection without TLS: the other side waits for nothing else.
         except DecodeError as error:
             self.drop(f"{error}")
         except AuthenticationError as error:
@@ -162,6 +155,7 @@ class InboundConnection(ReadBufferProtocol):
         self._transport, self._entrance.write = tcp, tcp.write
         tcp.set_write_buffer_limits(high=_WRITE_BUFFER_BYTES)
         self.caller.address = address_of(tcp.get_extra_info("peername"))
+        self._note_owner()
         self._service.registry.opened(self)
 
     @property
@@ -170,7 +164,8 @@ class InboundConnection(ReadBufferProtocol):
         return self._requests.has_large_frame
 
     def data_received(self, data: bytes) -> None:
-        """Handle the data, now or in turn. Until then nothing more is read."""
+        """Handle the data, now or in turn. If that is much, or more comes before, nothing more is read until then."""
+        self._is_behind = len(data) > SMALL_BYTES or bool(self._requests)
         self._requests.add(data)
         if self.standing is Standing.UNKNOWN and self._requests.waiting_bytes > MAX_REQUEST_BYTES:
             self.drop(f"sent more than {MAX_REQUEST_BYTES} bytes before it was known")
@@ -193,7 +188,7 @@ class InboundConnection(ReadBufferProtocol):
         """Abandon the requests of the connection, and release what it holds."""
         if exc is not None:
             _logger.debug("connection from %s lost: %s", self.caller, exc)
-        self._is_closed = True
+        self.is_closing = True
         self._requests.clear()
         self._throttle.end()
         self._service.turns.forget(self)
@@ -207,11 +202,16 @@ class InboundConnection(ReadBufferProtocol):
 
     def respond(self, slot: Slot, response: Message | None) -> None:
         """Take the response to a request; it is sent after the responses to the requests before it."""
-        if self._is_closed:
+        if self.is_closing:
             if slot.permit is not None:
                 self._service.responses.release(slot.permit)
             return
         self._service.turns.measure(self, lambda: self._encode(slot, response))
+
+    def mark_as_peer(self) -> None:
+        """Note that the node has accepted a request in the name of a voter from it."""
+        self.standing = Standing.VOTER
+        self._note_owner()
 
     def charge(self, used_s: float) -> None:
         """Count processor time that another thread has used for a request, in seconds."""
@@ -255,11 +255,12 @@ class InboundConnection(ReadBufferProtocol):
             cause: for the count of dropped connections, if there is a reason.
         """
         self._flush()
-        self._is_closed = True
+        self.is_closing = True
         if self._drop_reason is None:
             self._drop_reason, self.drop_cause = reason, cause
         if self._transport is not None:
-            self._write(self._entrance.end())
+            if last := self._entrance.end():
+                self._transport.write(last)
             self._transport.close()
 
     def drop(self, reason: str | None = None, cause: DropCause = DropCause.INVALID_REQUEST) -> None:
@@ -269,7 +270,7 @@ class InboundConnection(ReadBufferProtocol):
             reason: the reason to log; None logs nothing.
             cause: for the count of dropped connections.
         """
-        self._is_closed = True
+        self.is_closing = True
         if self._drop_reason is None:
             self._drop_reason, self.drop_cause = reason, cause
         if self._transport is not None:
@@ -282,16 +283,10 @@ class InboundConnection(ReadBufferProtocol):
 
     # Internal
 
-    def _write(self, data: bytes) -> None:
-        if data and self._transport is not None:
-            self._transport.write(data)
-
-    def _look_at_the_rest(self) -> None:
-        """Check the frame that is partly received, and whether the other side has ended the connection."""
-        self._requests.check_the_rest(self)
-        if self._entrance.is_ended and not self._is_closed:
-            # As at the end of a connection without TLS: the other side waits for nothing but the end of this side.
-            self.close()
+    def _note_owner(self) -> None:
+        caller = self.caller
+        is_unknown = self.standing is Standing.UNKNOWN
+        self.owner = (caller.address, caller.listener.name, self._has_begun) if is_unknown else caller.owner
 
     def _may_begin(self) -> bool:
         """Return whether the budget of appends allows the next request. If not, the connection waits for it."""
@@ -306,10 +301,13 @@ class InboundConnection(ReadBufferProtocol):
         self._service.turns.ready(self)
 
     def _pause_or_resume_reading(self) -> None:
-        """Read from the socket only while no request waits: TCP then holds back the other side."""
-        is_idle = not self._requests and not self._throttle.is_muted and not self.caller.is_refused
+        """Read from the socket only while no request waits, or only a little: TCP then holds back the other side.
+
+        Most clients send no more before their response, and a pause takes longer than the handling of a small request.
+        """
+        is_idle = not ((self._is_behind and self._requests) or self._throttle.is_muted or self.caller.is_refused)
         should_read = is_idle and self._service.large_frames.ask_to_read(self)
-        if self._transport is None or self._is_closed or should_read == self._is_reading:
+        if self._transport is None or self.is_closing or should_read == self._is_reading:
             return
         self._is_reading = should_read
         if should_read:
@@ -329,6 +327,9 @@ class InboundConnection(ReadBufferProtocol):
             self._requests.clear()
         elif self.caller.is_authenticated and not self.is_established:
             self.is_established = True
+            if self.standing is Standing.UNKNOWN:
+                self.standing = Standing.KNOWN
+            self._note_owner()
             self._service.registry.established(self)
 
     def _handle(self, request: ReceivedRequest | UnsupportedRequest, slot: Slot) -> None:
@@ -388,7 +389,7 @@ class InboundConnection(ReadBufferProtocol):
     def _flush(self) -> None:
         self._is_flush_due = False
         unsent = self._queue.take_unsent()
-        if self._transport is None or self._is_closed:
+        if self._transport is None or self.is_closing:
             return
         self.last_progress_s = self._loop.time()
         if unsent:

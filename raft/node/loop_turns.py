@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
 
+from raft.node.thread_clock import ThreadClock
 from raft.runtime.turns import Turns
 
 
@@ -19,7 +19,7 @@ def turns_of_event_loop(hold: Callable[[bool], None], settle: Callable[[], None]
     loop = asyncio.get_running_loop()
     return Turns(
         now_s=loop.time,
-        used_s=time.thread_time,
+        used_s=ThreadClock().now_s,
         call_soon=loop.call_soon,
         call_later=loop.call_later,
         hold=hold,

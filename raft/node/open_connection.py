@@ -11,7 +11,6 @@ from raft.runtime.drop_cause import DropCause
 class OpenConnection(Protocol):
     """A connection as its register knows it; see `raft.node.inbound.InboundConnection`."""
 
-    is_peer: bool
     is_established: bool
     drop_cause: DropCause
     last_progress_s: float
@@ -19,6 +18,11 @@ class OpenConnection(Protocol):
     @property
     def caller(self) -> Caller:
         """The other side."""
+        ...
+
+    @property
+    def is_peer(self) -> bool:
+        """Whether the node has accepted a request in the name of a voter from it."""
         ...
 
     @property

@@ -15,7 +15,9 @@ from raft.wire.headers import RequestHeader
 class Connection(Protocol):
     """The connection of a request, as far as a slot needs it."""
 
-    is_peer: bool
+    def mark_as_peer(self) -> None:
+        """Note that the node has accepted a request in the name of a voter from it."""
+        ...
 
     def respond(self, slot: Slot, response: Message | None) -> None:
         """Take the response to the slot's request."""
@@ -116,7 +118,7 @@ class Slot:
     def mark_as_from_peer(self) -> None:
         """See `Respond.mark_as_from_peer`."""
         if self._connection is not None:
-            self._connection.is_peer = True
+            self._connection.mark_as_peer()
 
     def abandon(self) -> None:
         """Forget the request: its connection is closed."""

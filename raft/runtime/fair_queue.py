@@ -45,6 +45,10 @@ class FairQueue(Generic[Member]):
         if self._waiting.pop(member, None) is not None and not self._waiting:
             self._heap.clear()
 
+    def rest(self) -> None:
+        """Forget what was done for the members; none waits."""
+        self._finish_s.clear()
+
     def forget(self, member: Member) -> None:
         """Let a member wait no more, and do not remember what was done for it."""
         self.remove(member)
@@ -70,16 +74,15 @@ class FairQueue(Generic[Member]):
             member: the member.
             work_s: processor time, in seconds.
         """
-        if not self._waiting:
-            # No member had to wait for this work, and what was done earlier does not count any more.
-            self._finish_s.clear()
-        self._finish_s[member] = max(self._finish_s.get(member, 0.0), self._now_s) + work_s
+        finish_s = self._finish_s.get(member, 0.0)
+        self._finish_s[member] = (max(self._now_s, finish_s)) + work_s
         if len(self._finish_s) > self._prune_at:
             self._finish_s = {each: finish_s for each, finish_s in self._finish_s.items() if finish_s > self._now_s}
             self._prune_at = max(_KEPT_MEMBERS, 2 * len(self._finish_s))
 
     def _push(self, member: Member) -> None:
-        start_s = max(self._finish_s.get(member, 0.0), self._now_s)
+        finish_s = self._finish_s.get(member, 0.0)
+        start_s = max(self._now_s, finish_s)
         self._next_number += 1
         self._waiting[member] = self._next_number
         heapq.heappush(self._heap, (start_s, self._next_number, member))

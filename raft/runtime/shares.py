@@ -40,6 +40,10 @@ class Shares(Generic[Client]):
     def add(self, client: Client, owner: Hashable) -> None:
         """Let a client of this owner wait."""
         key = self._key(client)
+        if not self._waiting:
+            # No client had to wait for what was done before, so it does not count.
+            self._owners.rest()
+            self._keys.clear()
         if key not in self._waiting:
             self._waiting[key] = client, owner
             self._of(owner).add(key)
@@ -65,13 +69,15 @@ class Shares(Generic[Client]):
         return client
 
     def charge(self, client: Client, owner: Hashable, work_s: float) -> None:
-        """Count work that was done for a client of this owner.
+        """Count work that was done for a client of this owner, if any client waits.
 
         Args:
             client: the client.
             owner: its owner.
             work_s: processor time, in seconds.
         """
+        if not self._waiting:
+            return
         self._owners.charge(owner, work_s)
         self._of(owner).charge(self._key(client), work_s)
 

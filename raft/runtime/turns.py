@@ -12,7 +12,7 @@ tenth of the time, and clients with a quota of `request_percentage` get no more 
 until its pace allows the next turn (see `PacedClients`), even if no other client has anything to do.
 
 A round ends after half a millisecond, so that the event loop goes on: to the disk, to the responses of other voters, to
-the timers. A connection whose requests wait for its turn is not read, as Kafka mutes a channel.
+the timers. A connection whose requests wait for its turn is not read, as Kafka mutes a channel, when it sends more.
 
 Time is processor time of the event loop's thread: what other processes do meanwhile is not the fault of a client. What
 the core does with the requests that it handles together counts for their clients in equal parts.
@@ -38,7 +38,11 @@ ROUND_S = 0.000_5
 
 HOLD_S = 0.004
 """The core handles the requests of clients together, after the round in which no client waits for a turn any more, or
-in which so much time is over. So one append to the log, one flush and one response to each replica serve many."""
+in which so much time is over and a client has had a second turn. So one append to the log, one flush and one response
+to each replica serve many."""
+
+LONGEST_HOLD_S = 0.04
+"""It handles them after the round in which so much time is over, even if each client has had one turn at most."""
 
 UNKNOWN_SHARE = 0.1
 """The part of its time that a node spends on clients that it does not know. A handshake of TLS takes half a
@@ -142,6 +146,8 @@ class Turns:
         """How many requests of each client wait for `settle`."""
         self._held_since_s: float | None = None
         """When the first turn began whose requests wait for `settle`, in processor time."""
+        self._has_second_turn = False
+        """Whether a client has had another turn since then: so those that waited with it have had theirs."""
         self._is_round_due = False
         self._timer_s: float | None = None
         """When the next timer ends that was set for clients with a pace."""
@@ -196,7 +202,7 @@ class Turns:
             self._voters.charge(client, owner, work_s)
             return
         self._clients.charge(client, owner, work_s)
-        pace = self._pace_of(client, standing)
+        pace = self._unknown_pace if standing is Standing.UNKNOWN else client.pace
         if pace is not None:
             pace.use(work_s, self._now_s())
             self._paced.charge(client, owner, pace, work_s)
@@ -212,14 +218,11 @@ class Turns:
             and self._pace_to_wait_for(client, standing) is None
         )
 
-    def _pace_of(self, client: Client, standing: Standing) -> Pace | None:
-        if standing is Standing.VOTER:
-            return None
-        return self._unknown_pace if standing is Standing.UNKNOWN else client.pace
-
     def _pace_to_wait_for(self, client: Client, standing: Standing) -> Pace | None:
         """Return the pace of a client if it does not allow a turn now."""
-        pace = self._pace_of(client, standing)
+        if standing is Standing.VOTER:
+            return None
+        pace = self._unknown_pace if standing is Standing.UNKNOWN else client.pace
         return pace if pace is not None and pace.pause_s(self._now_s()) > 0 else None
 
     def _wait(self, client: Client) -> None:
@@ -259,9 +262,10 @@ class Turns:
         for client in self._paced.release(self._now_s()):
             self._clients.add(client, client.owner)
         self._give_turns(self._clients, is_voter=False)
-        held_since_s = self._held_since_s
-        if held_since_s is not None and (not self._clients or self._used_s() >= held_since_s + HOLD_S):
-            self._settle_and_charge()
+        if self._held_since_s is not None:
+            longest_s = HOLD_S if self._has_second_turn else LONGEST_HOLD_S
+            if not self._clients or self._used_s() >= self._held_since_s + longest_s:
+                self._settle_and_charge()
         if self._voters or self._clients:
             self._schedule_round()
         self._set_timer()
@@ -273,11 +277,13 @@ class Turns:
                 self._give_turn(client)
             else:
                 self._wait(client)
-            self._paced.has_had_its_turn(client, self._now_s())
+            if self._paced.is_released(client):
+                self._paced.has_had_its_turn(client, self._now_s())
 
     def _give_turn(self, client: Client) -> None:
         """Let a client work for a bounded time. If it has more work then, it waits for its next turn."""
-        self._schedule_round()  # What it begins is settled in that round, or in a later one.
+        if not self._is_round_due:
+            self._schedule_round()  # What it begins is settled in that round, or in a later one.
         standing, owner = client.standing, client.owner  # The turn may change them.
         is_voter = standing is Standing.VOTER
         began_s = self._turn_began_s = self._used_s()
@@ -293,7 +299,10 @@ class Turns:
             self._turn_began_s, self._is_measuring = None, False
             self._hold(False)
         if begun and not is_voter:
-            self._begun[client] = self._begun.get(client, 0) + begun
+            before = self._begun.get(client, 0)
+            self._begun[client] = before + begun
+            if before:
+                self._has_second_turn = True
         work_s = self._used_s() - began_s
         self._spent_s[is_voter] += work_s
         self._charge(client, standing, owner, work_s)
@@ -301,7 +310,7 @@ class Turns:
             self._wait(client)
 
     def _settle_and_charge(self) -> None:
-        begun, self._begun, self._held_since_s = self._begun, {}, None
+        begun, self._begun, self._held_since_s, self._has_second_turn = self._begun, {}, None, False
         work_s = self._measured(self._settle)
         total = sum(begun.values())
         for client, requests in begun.items():

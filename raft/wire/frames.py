@@ -73,6 +73,19 @@ class FrameReader:
         """The first two bytes of the frame that is partly received, or fewer. In a request they are the API key."""
         return self._parts[0][:2] if self._parts else b""
 
+    def receive_only(self, data: bytes) -> bytes | None:
+        """Receive bytes if they are exactly one frame, as most requests and responses are; return it without its size.
+
+        Returns:
+            None if the bytes are anything else. Then they are not received.
+        """
+        if self._frame_bytes is not None or self._size or len(data) < _SIZE.size:
+            return None
+        (size,) = _SIZE.unpack_from(data)
+        if size != len(data) - _SIZE.size or size > self.max_frame_bytes:
+            return None
+        return data[_SIZE.size :]
+
     def receive(self, data: bytes) -> Iterator[bytes]:
         """Receive bytes, and yield the complete frames without their sizes. The caller iterates to the end.
 
@@ -80,8 +93,9 @@ class FrameReader:
             DecodeError: a size is negative or above the limit; raised after the frames before it. The caller closes the
                 connection, because the stream has no valid frames any more.
         """
-        if self._is_one_frame(data):
-            yield data[_SIZE.size :]
+        only = self.receive_only(data)
+        if only is not None:
+            yield only
             return
         position = 0
         while True:
@@ -100,13 +114,6 @@ class FrameReader:
             frame = b"".join(self._parts)
             self._parts, self._received_bytes, self._frame_bytes = [], 0, None
             yield frame
-
-    def _is_one_frame(self, data: bytes) -> bool:
-        """Return whether the data is exactly one frame, as for most requests and responses: then nothing is joined."""
-        if self.has_partial_frame or len(data) < _SIZE.size:
-            return False
-        (size,) = _SIZE.unpack_from(data)
-        return bool(size == len(data) - _SIZE.size and size <= self.max_frame_bytes)
 
     def _keep(self, part: bytes) -> None:
         self._received_bytes += len(part)

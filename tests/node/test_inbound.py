@@ -267,7 +267,16 @@ def test_connection_that_never_sends_a_request_is_dropped_soon() -> None:
 
 
 @pytest.mark.rule("SHARE-4")
-def test_connection_is_not_read_while_a_request_of_it_waits_for_a_turn() -> None:
+@pytest.mark.parametrize(
+    ("received", "is_read_after"),
+    [
+        pytest.param([append_frame(1, 10), append_frame(2, 10)], [True, False], id="more while a little waits"),
+        pytest.param([append_frame(1, 20_000)], [False], id="much at once"),
+    ],
+)
+def test_connection_is_not_read_while_a_request_of_it_waits_for_a_turn(
+    received: list[bytes], is_read_after: list[bool]
+) -> None:
     async def play() -> list[tuple[bool, int]]:
         node = Shared()
         rounds = TurnsOnDemand()
@@ -276,15 +285,16 @@ def test_connection_is_not_read_while_a_request_of_it_waits_for_a_turn() -> None
         seen = []
 
         def receive_while_first_is_served() -> None:
-            second.receive(append_frame(1, 10))
-            seen.append((second.socket.is_read, len(second.under_way)))
+            for data in received:
+                second.receive(data)
+                seen.append((second.socket.is_read, len(second.under_way)))
 
         rounds.turns.measure(first.inbound, receive_while_first_is_served)
         rounds.run()
         seen.append((second.socket.is_read, len(second.under_way)))
         return seen
 
-    assert asyncio.run(play()) == [(False, 0), (True, 1)]
+    assert asyncio.run(play()) == [*((is_read, 0) for is_read in is_read_after), (True, len(received))]
 
 
 @pytest.mark.rule("SHARE-1")
@@ -292,15 +302,16 @@ def test_requests_of_one_read_are_begun_one_by_one_until_the_turn_is_over() -> N
     async def play() -> list[tuple[int, int, bool]]:
         connection = Connection(Shared(), refuses=lambda _number: True)
         connection.inbound._requests.add(b"".join(append_frame(number, 10) for number in range(50)))
+        connection.inbound._is_behind = True
         seen = []
         for requests in (3, 40, 100):
             left = iter(range(requests - 1))
-            # `is_over` is asked after each step, and a step looks for a request or begins one.
+            # `is_over` is asked after each request.
             begun = connection.inbound.work(lambda left=left: next(left, None) is None)  # type: ignore[misc]
             seen.append((begun, connection.socket.responded[-1], connection.socket.is_read))
         return seen
 
-    assert asyncio.run(play()) == [(1, 0, False), (20, 20, False), (29, 49, True)]
+    assert asyncio.run(play()) == [(3, 2, False), (40, 42, False), (7, 49, True)]
 
 
 def test_error_that_is_not_expected_closes_the_connection_and_begins_nothing_more(

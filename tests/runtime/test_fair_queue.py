@@ -62,17 +62,6 @@ def test_work_outside_of_turns_counts() -> None:
     assert taken(queue, costs={"a": 1, "b": 1}, turns=5) == "bbbab"
 
 
-def test_work_that_nobody_waited_for_counts_for_nobody() -> None:
-    queue: FairQueue[str] = FairQueue()
-    for member in "abab":
-        queue.charge(member, 100)
-
-    queue.add("a")
-    queue.add("c")
-
-    assert taken(queue, costs={"a": 1, "c": 1}, turns=100).count("a") == 50
-
-
 def test_member_that_waits_no_more_is_not_taken() -> None:
     queue = waiting("abc")
 
@@ -152,6 +141,22 @@ def test_connections_of_one_owner_share_its_time() -> None:
         shares.add(client, owner)
 
     assert order_of(shares, owner_of, 6) == ["a", "b", "c", "a", "b", "c"]
+
+
+def test_work_that_nobody_waited_for_counts_for_nobody() -> None:
+    owner_of = {"a1": "a", "a2": "a", "b": "b"}
+    shares: Shares[str] = Shares(str)
+    for client in ("a1", "b"):
+        shares.add(client, owner_of[client])
+        shares.charge(client, owner_of[client], 100)
+    while shares:
+        shares.take()
+    shares.charge("a1", "a", 100)
+
+    for client, owner in owner_of.items():
+        shares.add(client, owner)
+
+    assert order_of(shares, owner_of, 6) == ["a1", "b", "a2", "b", "a1", "b"]
 
 
 def test_forgotten_client_is_not_taken_and_its_owner_still_has_what_it_had() -> None:

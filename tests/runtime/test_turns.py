@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from raft.runtime.pace import Pace
-from raft.runtime.turns import HOLD_S, ROUND_S, TURN_S, UNKNOWN_CREDIT_S, UNKNOWN_SHARE, Standing, Turns
+from raft.runtime.turns import HOLD_S, LONGEST_HOLD_S, ROUND_S, TURN_S, UNKNOWN_CREDIT_S, UNKNOWN_SHARE, Standing, Turns
 from raft.wire.messages.api_versions import ApiVersionsRequest
 from tests.node.harness.guarded_connection import GuardedConnection
 from tests.node.harness.keys import Keys
@@ -234,6 +234,21 @@ def test_requests_reach_the_core_soon_although_a_client_never_stops() -> None:
 
 
 @pytest.mark.rule("SHARE-9")
+def test_requests_of_many_clients_reach_the_core_together_until_the_longest_time_is_over() -> None:
+    loop = Loop()
+    clients = int(2.5 * LONGEST_HOLD_S / REQUEST_S)
+    for number in range(clients):
+        Client(loop, f"{number}").receive(1)
+
+    loop.run()
+
+    sizes = [len(settled) for settled in loop.settled]
+    assert sum(sizes) == clients
+    assert len(sizes) == 3
+    assert LONGEST_HOLD_S / REQUEST_S <= max(sizes) <= (LONGEST_HOLD_S + ROUND_S + 2 * TURN_S) / REQUEST_S
+
+
+@pytest.mark.rule("SHARE-9")
 def test_request_of_a_single_client_does_not_wait() -> None:
     loop = Loop()
 
@@ -414,7 +429,7 @@ def test_client_waits_for_its_turns_until_it_is_known(tmp_path: Path) -> None:
         responses.append(len(connection.socket.frames()))
         loop.run()
         responses.append(len(connection.socket.frames()))
-        connection.inbound.is_established = True
+        connection.inbound.standing = Standing.KNOWN
         connection.send(ApiVersionsRequest(), 3)
         return [*responses, len(connection.socket.frames())]
 

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from tests.simulation.process import Process
 
 
+_FEW = 10
+"""So many requests can wait while more is read, if they came together; the product counts bytes."""
+
+
 class Received(NamedTuple):
     """A request that was received.
 
@@ -93,6 +97,7 @@ class Inbound:
         self._unread: list[Received] = []
         self._received: deque[Received] = deque()
         self._is_reading = True
+        self._is_behind = False
         self._has_begun = self._is_blocked = False
         self._waits_since_ms = 0.0
         self._owners_before = 0
@@ -219,6 +224,7 @@ class Inbound:
 
     def _read(self) -> None:
         """Read all that has arrived, and handle it now or in turn."""
+        self._is_behind = len(self._unread) > _FEW or bool(self._received)
         self._received += self._unread
         self._unread.clear()
         self._process.turns.ready(self)
@@ -231,8 +237,8 @@ class Inbound:
             self._note_waiting()
 
     def _pause_or_resume_reading(self) -> None:
-        """Read from the socket only while no request waits."""
-        should_read = not self._received and not self.throttle.is_muted
+        """Read from the socket only while no request waits, or only a few that came together."""
+        should_read = not (self._is_behind and self._received) and not self.throttle.is_muted
         if should_read and not self._is_reading:
             self._process.soon(self._read_again)
         self._is_reading = should_read

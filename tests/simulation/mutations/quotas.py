@@ -18,12 +18,12 @@ from tests.simulation.mutations.mutation import mutation
 @mutation(breaks=("QUOTA-6",), caught_by=("QuotaLimitsTurns",), needs=needs.quotas)
 def turns_ignore_quotas(patch: pytest.MonkeyPatch) -> None:
     """Quotas mute the connections of a client one by one, and it has turns on all others."""
-    pace_of = Turns._pace_of
+    pace_to_wait_for = Turns._pace_to_wait_for
 
-    def pace_without_quotas(turns: Turns, client: Client, standing: Standing) -> Pace | None:
-        return pace_of(turns, client, standing) if standing is Standing.UNKNOWN else None
+    def wait_without_quotas(turns: Turns, client: Client, standing: Standing) -> Pace | None:
+        return pace_to_wait_for(turns, client, standing) if standing is Standing.UNKNOWN else None
 
-    patch.setattr(Turns, "_pace_of", pace_without_quotas)
+    patch.setattr(Turns, "_pace_to_wait_for", wait_without_quotas)
 
 
 @mutation(breaks=("QUOTA-3",), caught_by=("ThrottledConnectionsWait", "ResponsesSayThrottles"), needs=needs.quotas)

@@ -64,6 +64,7 @@ def connection_waits_for_no_second_turn(patch: pytest.MonkeyPatch) -> None:
 def requests_held_while_any_client_waits(patch: pytest.MonkeyPatch) -> None:
     """What clients ask of the core is held for as long as a client waits for a turn, however long that is."""
     patch.setattr(turns, "HOLD_S", 3600.0)
+    patch.setattr(turns, "LONGEST_HOLD_S", 3600.0)
 
 
 @mutation(breaks=("SHARE-9",), caught_by=("EngineAndCoreHoldSameRequests",))
