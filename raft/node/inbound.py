@@ -301,10 +301,7 @@ class InboundConnection(ReadBufferProtocol):
         self._service.turns.ready(self)
 
     def _pause_or_resume_reading(self) -> None:
-        """Read from the socket only while no request waits, or only a little: TCP then holds back the other side.
-
-        Most clients send no more before their response, and a pause takes longer than the handling of a small request.
-        """
+        """Read from the socket only while nothing or a little waits: a pause costs more than a small request."""
         is_idle = not ((self._is_behind and self._requests) or self._throttle.is_muted or self.caller.is_refused)
         should_read = is_idle and self._service.large_frames.ask_to_read(self)
         if self._transport is None or self.is_closing or should_read == self._is_reading:
