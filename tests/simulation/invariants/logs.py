@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 
@@ -57,12 +58,25 @@ class LeadersOnlyAppend(Invariant):
 
 
 class CommittedIsNotTruncated(Invariant):
-    """A node truncates nothing below its high watermark, and nothing else that is committed."""
+    """A node truncates nothing below its high watermark, and nothing else that was committed in its epoch or before.
+
+    While it follows an old leader, it may truncate a record that is committed in a later epoch: it does not count for
+    that commit, because a node that has confirmed records to a leader is in the epoch of that leader.
+    """
 
     rules = ("DIVERGE-7", "TEST-9")
 
     def __init__(self, committed: CommittedLog) -> None:
         self._committed = committed
+        self._ends: list[Offset] = []
+        self._epochs: list[Epoch] = []
+        """The epoch in which a leader committed what is below the offset at the same place of `_ends`."""
+
+    def high_watermark_moved(self, step: Step) -> None:
+        end_offset = step.high_watermark
+        if step.leadership is not None and end_offset is not None and end_offset > max(self._ends[-1:], default=0):
+            self._ends.append(end_offset)
+            self._epochs.append(step.leadership.epoch)
 
     def log_truncated(self, step: Step) -> None:
         first = step.truncated[0]
@@ -71,8 +85,10 @@ class CommittedIsNotTruncated(Invariant):
         self.require(
             start_offset >= known, "%s truncates to %s, below its high watermark %s", step.machine, start_offset, known
         )
-        is_committed = self._committed.model.chain_at(end_offset) == first.chain
-        self.require(not is_committed, "%s truncates offset %s, which is committed", step.machine, start_offset)
+        if self._committed.model.chain_at(end_offset) == first.chain:
+            epoch, committed_in = step.role_after.epoch, self._epochs[bisect_left(self._ends, end_offset)]
+            detail = "%s truncates offset %s in epoch %s, which is committed since epoch %s"
+            self.require(epoch < committed_in, detail, step.machine, start_offset, epoch, committed_in)
 
 
 class ViewMatchesLog(Invariant):
