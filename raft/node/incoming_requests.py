@@ -29,7 +29,7 @@ class IncomingRequests:
 
     def __bool__(self) -> bool:
         """Return whether there is a request, or bytes that were not looked at."""
-        return self.next is not None or self._frames.has_bytes
+        return self.next is not None or bool(self._frames)
 
     @property
     def waiting_bytes(self) -> int:

@@ -24,15 +24,17 @@ class ReceivedFrames:
 
     Attributes:
         partial: the frame that is partly received.
-        has_bytes: whether there are bytes that `take` has not looked at.
     """
 
     def __init__(self, max_frame_bytes: int, decrypt: Callable[[bytes], bytes] | None) -> None:
         self.partial = FrameReader(max_frame_bytes)
-        self.has_bytes = False
         self._decrypt = decrypt
         self._received: deque[bytes] = deque()
         self._frames: Iterator[bytes] | None = None
+
+    def __bool__(self) -> bool:
+        """Return whether there are bytes that `take` has not looked at."""
+        return self._frames is not None or bool(self._received)
 
     @property
     def waiting_bytes(self) -> int:
@@ -42,13 +44,11 @@ class ReceivedFrames:
     def add(self, data: bytes) -> None:
         """Keep bytes that were received."""
         self._received.append(data)
-        self.has_bytes = True
 
     def clear(self) -> None:
         """Drop what was received."""
         self._received.clear()
         self._frames = None
-        self.has_bytes = False
 
     def take(self) -> bytes | None:
         """Look at some of the bytes, and return the first frame in them; None if no frame is complete in them.
@@ -61,15 +61,13 @@ class ReceivedFrames:
             if not self._received:
                 return None
             data = self._next_plain_bytes()
-            self.has_bytes = bool(self._received)
-            frame = self.partial.receive_only(data)
+            frame = self.partial.receive_one_frame(data)
             if frame is not None:
                 return frame
             self._frames = self.partial.receive(data)
         frame = next(self._frames, None)
         if frame is None:
             self._frames = None
-        self.has_bytes = self._frames is not None or bool(self._received)
         return frame
 
     def _next_plain_bytes(self) -> bytes:

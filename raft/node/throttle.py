@@ -49,7 +49,7 @@ class Throttle:
     @property
     def pace(self) -> Pace | None:
         """The pace at which it may use the processor; None for no limit."""
-        return None if self._quotas is None else self._pace(QuotaKind.REQUEST_PERCENTAGE)
+        return self._pace(QuotaKind.REQUEST_PERCENTAGE)
 
     def begin(self, header: RequestHeader) -> None:
         """Note the client id of a request."""

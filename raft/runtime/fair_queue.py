@@ -74,15 +74,13 @@ class FairQueue(Generic[Member]):
             member: the member.
             work_s: processor time, in seconds.
         """
-        finish_s = self._finish_s.get(member, 0.0)
-        self._finish_s[member] = (max(self._now_s, finish_s)) + work_s
+        self._finish_s[member] = max(self._finish_s.get(member, 0.0), self._now_s) + work_s
         if len(self._finish_s) > self._prune_at:
             self._finish_s = {each: finish_s for each, finish_s in self._finish_s.items() if finish_s > self._now_s}
             self._prune_at = max(_KEPT_MEMBERS, 2 * len(self._finish_s))
 
     def _push(self, member: Member) -> None:
-        finish_s = self._finish_s.get(member, 0.0)
-        start_s = max(self._now_s, finish_s)
+        start_s = max(self._finish_s.get(member, 0.0), self._now_s)
         self._next_number += 1
         self._waiting[member] = self._next_number
         heapq.heappush(self._heap, (start_s, self._next_number, member))

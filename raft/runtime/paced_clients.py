@@ -71,10 +71,6 @@ class PacedClients(Generic[Client]):
         if waiting is not None:
             waiting.charge(client, owner, work_s)
 
-    def is_released(self, client: Client) -> bool:
-        """Return whether a client is back in the order of the turns, and has not had its turn."""
-        return client in self._released
-
     def has_had_its_turn(self, client: Client, now_s: float) -> None:
         """Let the next client with the same pace have a turn when the pace allows it."""
         pace = self._released.pop(client, None)

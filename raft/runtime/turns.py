@@ -12,7 +12,7 @@ tenth of the time, and clients with a quota of `request_percentage` get no more 
 until its pace allows the next turn (see `PacedClients`), even if no other client has anything to do.
 
 A round ends after half a millisecond, so that the event loop goes on: to the disk, to the responses of other voters, to
-the timers. A connection whose requests wait for its turn is not read, as Kafka mutes a channel, when it sends more.
+the timers. If more comes from a connection while its requests wait, it is not read, as Kafka mutes a channel.
 
 Time is processor time of the event loop's thread: what other processes do meanwhile is not the fault of a client. What
 the core does with the requests that it handles together counts for their clients in equal parts.
@@ -202,7 +202,7 @@ class Turns:
             self._voters.charge(client, owner, work_s)
             return
         self._clients.charge(client, owner, work_s)
-        pace = self._unknown_pace if standing is Standing.UNKNOWN else client.pace
+        pace = self._pace_of(client, standing)
         if pace is not None:
             pace.use(work_s, self._now_s())
             self._paced.charge(client, owner, pace, work_s)
@@ -218,11 +218,14 @@ class Turns:
             and self._pace_to_wait_for(client, standing) is None
         )
 
-    def _pace_to_wait_for(self, client: Client, standing: Standing) -> Pace | None:
-        """Return the pace of a client if it does not allow a turn now."""
+    def _pace_of(self, client: Client, standing: Standing) -> Pace | None:
         if standing is Standing.VOTER:
             return None
-        pace = self._unknown_pace if standing is Standing.UNKNOWN else client.pace
+        return self._unknown_pace if standing is Standing.UNKNOWN else client.pace
+
+    def _pace_to_wait_for(self, client: Client, standing: Standing) -> Pace | None:
+        """Return the pace of a client if it does not allow a turn now."""
+        pace = self._pace_of(client, standing)
         return pace if pace is not None and pace.pause_s(self._now_s()) > 0 else None
 
     def _wait(self, client: Client) -> None:
@@ -277,13 +280,11 @@ class Turns:
                 self._give_turn(client)
             else:
                 self._wait(client)
-            if self._paced.is_released(client):
-                self._paced.has_had_its_turn(client, self._now_s())
+            self._paced.has_had_its_turn(client, self._now_s())
 
     def _give_turn(self, client: Client) -> None:
         """Let a client work for a bounded time. If it has more work then, it waits for its next turn."""
-        if not self._is_round_due:
-            self._schedule_round()  # What it begins is settled in that round, or in a later one.
+        self._schedule_round()  # What it begins is settled in that round, or in a later one.
         standing, owner = client.standing, client.owner  # The turn may change them.
         is_voter = standing is Standing.VOTER
         began_s = self._turn_began_s = self._used_s()

@@ -73,13 +73,13 @@ class FrameReader:
         """The first two bytes of the frame that is partly received, or fewer. In a request they are the API key."""
         return self._parts[0][:2] if self._parts else b""
 
-    def receive_only(self, data: bytes) -> bytes | None:
+    def receive_one_frame(self, data: bytes) -> bytes | None:
         """Receive bytes if they are exactly one frame, as most requests and responses are; return it without its size.
 
         Returns:
             None if the bytes are anything else. Then they are not received.
         """
-        if self._frame_bytes is not None or self._size or len(data) < _SIZE.size:
+        if self.has_partial_frame or len(data) < _SIZE.size:
             return None
         (size,) = _SIZE.unpack_from(data)
         if size != len(data) - _SIZE.size or size > self.max_frame_bytes:
@@ -93,9 +93,9 @@ class FrameReader:
             DecodeError: a size is negative or above the limit; raised after the frames before it. The caller closes the
                 connection, because the stream has no valid frames any more.
         """
-        only = self.receive_only(data)
-        if only is not None:
-            yield only
+        frame = self.receive_one_frame(data)
+        if frame is not None:
+            yield frame
             return
         position = 0
         while True:

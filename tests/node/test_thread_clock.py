@@ -40,7 +40,7 @@ def test_work_counts_although_the_kernel_is_not_asked() -> None:
     assert machine.asked == 1
 
 
-def test_work_of_others_counts_for_half_a_millisecond_at_most() -> None:
+def test_work_of_others_does_not_count_when_the_kernel_is_asked() -> None:
     machine = Machine()
     began_s = machine.clock.now_s()
 

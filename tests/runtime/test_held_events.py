@@ -38,15 +38,21 @@ def submit_append(node: OneVoter, responses: list[SendResponse]) -> int:
     return request_id
 
 
+def submit_held_append(node: OneVoter, responses: list[SendResponse]) -> int:
+    """Submit an append that is held; return its request id."""
+    node.engine.hold(True)
+    request_id = submit_append(node, responses)
+    node.engine.hold(False)
+    return request_id
+
+
 @pytest.mark.rule("SHARE-9")
 def test_events_that_are_held_are_handled_when_they_are_settled() -> None:
     node, responses = a_leader(), list[SendResponse]()
     end = node.core.log.end_offset
 
-    node.engine.hold(True)
     for _ in range(3):
-        submit_append(node, responses)
-    node.engine.hold(False)
+        submit_held_append(node, responses)
     node.wait(100)
     held = (node.core.log.end_offset, len(responses))
     node.engine.settle()
@@ -61,9 +67,7 @@ def test_events_that_are_held_are_handled_when_they_are_settled() -> None:
 def test_events_of_voters_pass_those_that_are_held() -> None:
     node, held, other = a_leader(), list[SendResponse](), list[SendResponse]()
 
-    node.engine.hold(True)
-    submit_append(node, held)
-    node.engine.hold(False)
+    submit_held_append(node, held)
     node.engine.submit(RequestReceived(request_id=node.engine.expect_response(other.append), request=_PRE_VOTE))
     node.wait(0)
 
@@ -77,9 +81,7 @@ def test_events_of_voters_pass_those_that_are_held() -> None:
 def test_append_that_was_checked_on_another_thread_stays_behind_those_that_are_held() -> None:
     node, responses = a_leader(), list[SendResponse]()
 
-    node.engine.hold(True)
-    held_id = submit_append(node, responses)
-    node.engine.hold(False)
+    held_id = submit_held_append(node, responses)
     checked_id = submit_append(node, responses)
     node.wait(0)
     early = len(responses)
@@ -94,9 +96,7 @@ def test_append_that_was_checked_on_another_thread_stays_behind_those_that_are_h
 def test_request_whose_sender_has_gone_is_abandoned_after_it_was_held() -> None:
     node, responses = a_leader(), list[SendResponse]()
 
-    node.engine.hold(True)
-    request_id = submit_append(node, responses)
-    node.engine.hold(False)
+    request_id = submit_held_append(node, responses)
     node.engine.abandon(request_id)
     node.wait(0)
     node.engine.settle()

@@ -74,7 +74,9 @@ class CommittedIsNotTruncated(Invariant):
 
     def high_watermark_moved(self, step: Step) -> None:
         end_offset = step.high_watermark
-        if step.leadership is not None and end_offset is not None and end_offset > max(self._ends[-1:], default=0):
+        if step.leadership is None or end_offset is None:
+            return
+        if not self._ends or end_offset > self._ends[-1]:
             self._ends.append(end_offset)
             self._epochs.append(step.leadership.epoch)
 
