@@ -74,6 +74,7 @@ soak: $(READY) ## Real nodes under faults and attack, random bytes, simulated ru
 	$(BIN)/python -m tests.soak --minutes $(MINUTES) --seed $(SEED)
 	$(BIN)/python -m tests.soak --minutes $(MINUTES) --seed $(SEED) --compact
 	$(BIN)/python -m tests.fire --faults 4 --seed $(SEED)
+	[ "$$(id -u)" != 0 ] || $(BIN)/python -m tests.disk_faults --seed $(SEED)
 	$(BIN)/python -m tests.hostile --seconds 20 --seed $(SEED)
 	$(BIN)/python -m tests.hostile --seconds 20 --seed $(SEED) --neighbour stranger
 	$(BIN)/python -m tests.hostile --seconds 20 --seed $(SEED) --neighbour client

@@ -11,7 +11,7 @@ from tests.cluster.copying import Copying, suspend_leaders
 from tests.cluster.hosts import Host, hosts
 from tests.cluster.standalone import StandaloneCluster
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.spark
 
 _ROWS = SMALL_ROWS + LARGE_ROWS
 _LOOPBACK = "127.0.0.1"

@@ -40,7 +40,7 @@ def _power_of_one(stage: Stage, dice: Random) -> str:
     leader = stage.system.leader()
     behind, victim, others = _roles(stage.nodes, leader, dice)
     stage.suspend(behind)
-    stage.load.wait_for(MORE, within_s=_PROGRESS_S)
+    assert stage.load.wait_for(MORE, within_s=_PROGRESS_S), "three of five nodes acknowledge appends"
     stage.lose_power([victim])
     stage.suspend([leader, *others])
     stage.start([victim])
@@ -53,10 +53,9 @@ def _power_of_one(stage: Stage, dice: Random) -> str:
 def _damaged(files_of: Callable[[Node], Sequence[Path]], damage: Damage, what: str, stage: Stage, dice: Random) -> str:
     """The files of two of five nodes are damaged while no node runs."""
     victims = dice.sample(list(stage.nodes), 2)
-    if any(not files_of(victim) for victim in victims):
-        eventually(
-            lambda: all(files_of(victim) for victim in victims), f"files for: {what}", within_s=_SNAPSHOTS_S, every_s=1
-        )
+    eventually(
+        lambda: all(files_of(victim) for victim in victims), f"files for: {what}", within_s=_SNAPSHOTS_S, every_s=1
+    )
     stage.kill(stage.nodes)
     count = 0
     for victim in victims:
@@ -75,10 +74,10 @@ def _flip_bits(file: Path, dice: Random) -> None:
 
 
 def _truncate(file: Path, dice: Random) -> None:
-    """The file loses up to half of its bytes, from its end."""
+    """The file loses up to half of its bytes, from its end; at least one if it has any."""
     size = file.stat().st_size
     with file.open("r+b") as opened:
-        opened.truncate(size - dice.randrange(1, size // 2) if size > 2 else 0)
+        opened.truncate(size - dice.randint(min(size, 1), (size + 1) // 2))
 
 
 def _roles(nodes: Sequence[Node], leader: Node, dice: Random) -> tuple[list[Node], Node, list[Node]]:

@@ -6,11 +6,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
 
 import nats
 from nats.aio.client import Client
@@ -35,8 +34,6 @@ _CREATED_S = 60.0
 _FETCHED = 500
 
 _ERRORS = (Error, APIError, OSError, TimeoutError)
-
-Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +85,7 @@ class NatsSystem(System):
     def create(self) -> None:
         def create() -> bool:
             with suppress(*_ERRORS):
-                self._ask(self._create())
+                asyncio.run(self._create())
                 return True
             return False
 
@@ -97,7 +94,7 @@ class NatsSystem(System):
     def leader(self) -> Node:
         def find() -> str | None:
             with suppress(*_ERRORS):
-                return self._ask(self._leader_name())
+                return asyncio.run(self._leader_name())
             return None
 
         name = eventually(find, "the stream has a leader", within_s=_CREATED_S, every_s=0.5)
@@ -122,12 +119,9 @@ class NatsSystem(System):
 
     def values(self) -> set[bytes]:
         try:
-            return self._ask(self._read())
+            return asyncio.run(self._read())
         except _ERRORS as error:
             raise UnreadableError(f"{type(error).__name__} {error}") from error
-
-    def _ask(self, question: Coroutine[Any, Any, Result]) -> Result:
-        return asyncio.run(question)
 
     async def _create(self) -> None:
         async with self._context() as context:
@@ -163,22 +157,13 @@ class NatsSystem(System):
             error_cb=_ignore,
         )
 
-    def _context(self) -> _Connected:
-        return _Connected(self)
-
-
-class _Connected:
-    """A connection during an `async with` block; gives its JetStream."""
-
-    def __init__(self, system: NatsSystem) -> None:
-        self._system = system
-
-    async def __aenter__(self) -> JetStreamContext:
-        self._client = await self._system._connect()
-        return self._client.jetstream(timeout=_READ_S)
-
-    async def __aexit__(self, *_error: object) -> None:
-        await self._client.close()
+    @asynccontextmanager
+    async def _context(self) -> AsyncIterator[JetStreamContext]:
+        client = await self._connect()
+        try:
+            yield client.jetstream(timeout=_READ_S)
+        finally:
+            await client.close()
 
 
 async def _ignore(_error: Exception) -> None:

@@ -31,12 +31,12 @@ class Outcome:
         cls, acknowledged: Set[bytes], read: Set[bytes] | str, *, accepts_appends: bool, refused: Sequence[str] = ()
     ) -> Outcome:
         """Compare what was acknowledged with what was read, or with the reason why nothing can be read."""
-        is_readable = not isinstance(read, str)
+        unreadable, found = (read, set()) if isinstance(read, str) else ("", read)
         return cls(
             acknowledged=len(acknowledged),
-            lost=sorted(acknowledged - read if not isinstance(read, str) else acknowledged),
+            lost=sorted(acknowledged - found),
             accepts_appends=accepts_appends,
-            unreadable="" if is_readable else str(read),
+            unreadable=unreadable,
             refused=refused,
         )
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterable, Sequence
 
 from tests.disk_faults.load import Load
 from tests.disk_faults.system import Node, System
+from tests.processes.child_process import kill_at_once
 
 
 class Stage:
@@ -45,11 +45,7 @@ class Stage:
 
     def kill(self, nodes: Iterable[Node]) -> None:
         """Kill nodes at once."""
-        nodes = list(nodes)
-        for node in nodes:
-            node.process.signal(signal.SIGKILL)
-        for node in nodes:
-            node.process.wait()
+        kill_at_once(node.process for node in nodes)
 
     def start(self, nodes: Iterable[Node]) -> None:
         """Start nodes at once."""

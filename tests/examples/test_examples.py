@@ -14,7 +14,7 @@ import pytest
 from tests.processes.commands import ROOT
 from tests.processes.endings import left_behind
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.spark
 
 
 OF_SPARK = re.compile(

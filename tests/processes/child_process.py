@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
@@ -13,6 +13,15 @@ from tests.processes.commands import ROOT, TIED_TO_PARENT, child_environment
 
 PATIENCE_S = 30.0
 """How long a test waits for what takes a second, on a machine that is busy."""
+
+
+def kill_at_once(processes: Iterable[ChildProcess]) -> None:
+    """Kill processes, all of them before the first end is awaited; does nothing to those that have ended."""
+    killed = list(processes)
+    for process in killed:
+        process.signal(signal.SIGKILL)
+    for process in killed:
+        process.wait()
 
 
 class ChildProcess:

@@ -15,7 +15,7 @@ KRAFT = (sys.executable, "-m", "raft.cli")
 
 TIED_TO_PARENT = ("setpriv", "--pdeathsig", "KILL") if shutil.which("setpriv") else ()
 """Put before a command, it makes the kernel kill the process when the thread that started it ends, also when pytest is
-killed at a timeout. Only Linux has this.
+killed. Only Linux has this.
 """
 
 _JVM_OPTIONS = ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS")

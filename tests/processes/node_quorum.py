@@ -13,6 +13,7 @@ from raft.client.results import QuorumDescription
 from raft.types import Endpoint
 from tests.node.harness.properties import Properties
 from tests.node.harness.settling import settled
+from tests.processes.child_process import kill_at_once
 from tests.processes.commands import KRAFT
 from tests.processes.node_process import NodeProcess
 
@@ -94,11 +95,7 @@ class NodeQuorum:
 
     def kill(self) -> None:
         """Kill all nodes that run, at once."""
-        running = [self.nodes[node_id] for node_id in self.running]
-        for node in running:
-            node.signal(signal.SIGKILL)
-        for node in running:
-            node.wait()
+        kill_at_once(self.nodes[node_id] for node_id in self.running)
 
     def stop(self, *, within_s: float = 1) -> None:
         """Send SIGTERM to all nodes that run, and kill those that have not ended in time."""

@@ -15,7 +15,7 @@ from tests.secured_spark.refused import REFUSED
 from tests.secured_spark.searching import Search
 from tests.secured_spark.seen import Seen
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.spark
 
 LARGE = [f"large {number}" for number in range(LARGE_ROWS)]
 

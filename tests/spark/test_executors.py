@@ -16,7 +16,7 @@ from tests.processes.commands import ROOT
 from tests.spark.applications import Application
 from tests.spark.executors_application import EXECUTOR_PATH
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.spark
 
 HIDING = """
 import os, sys

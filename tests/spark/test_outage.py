@@ -15,7 +15,7 @@ from raft.local import LocalQuorum
 from tests.node.harness.waiting import eventually
 from tests.spark.applications import Application
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.spark
 
 WAITS = re.compile(
     r"^no leader of the quorum has responded for \S+ s; waiting for at most \S+ s more "
