@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
+from tests.node.harness.waiting import eventually
+
 _BYTES = 512 << 20
 _SHUT_DOWN = 0x8004587D
 """EXT4_IOC_SHUTDOWN of the kernel's fs/ext4/ext4.h."""
@@ -65,8 +67,14 @@ def mounted_volumes(folders: Sequence[Path]) -> Iterator[list[Volume]]:
 
 
 def _unmount(volume: Volume) -> None:
-    with suppress(subprocess.CalledProcessError):
-        volume.unmount()
+    """Unmount it once nothing uses it any more: that may be a moment after its last process has ended."""
+
+    def unmount() -> bool:
+        with suppress(subprocess.CalledProcessError):
+            volume.unmount()
+        return not volume.root.is_mount()
+
+    eventually(unmount, f"{volume.root} is unmounted")
 
 
 def _run(*command: str) -> None:
