@@ -14,6 +14,7 @@ from raft.records.record import Record
 from tests.disk_faults.system import Append, Node, NotAcknowledgedError, System, UnreadableError
 from tests.disk_faults.volume import Volume
 from tests.node.harness.properties import quorum_properties
+from tests.processes.commands import KRAFT
 from tests.processes.node_process import NodeProcess
 from tests.workload.committed import read_all
 
@@ -46,14 +47,20 @@ class KraftSystem(System):
     Args:
         folder: exists; gets the configurations and the output of the nodes.
         volumes: one for each node.
+        command: starts a node; its configuration follows.
     """
 
     name = "kraft"
 
-    def __init__(self, folder: Path, volumes: Sequence[Volume]) -> None:
+    def __init__(self, folder: Path, volumes: Sequence[Volume], command: Sequence[str] = (*KRAFT, "serve")) -> None:
         configurations = quorum_properties(folder, len(volumes), SETTINGS)
         self._voters = [
-            _Voter(NodeProcess(properties | {"log.dirs": str(volume.root / "log")}, folder / f"node-{node_id}"), volume)
+            _Voter(
+                NodeProcess(
+                    properties | {"log.dirs": str(volume.root / "log")}, folder / f"node-{node_id}", command=command
+                ),
+                volume,
+            )
             for (node_id, properties), volume in zip(configurations.items(), volumes, strict=True)
         ]
 

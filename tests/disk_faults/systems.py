@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from tests.disk_faults.kraft_system import KraftSystem
+from tests.disk_faults.planted import SERVE_WITHOUT_FLUSHES
 from tests.disk_faults.system import System
 from tests.disk_faults.volume import Volume
 
@@ -17,5 +19,9 @@ def _nats(folder: Path, volumes: Sequence[Volume]) -> System:
     return NatsSystem(folder, volumes)
 
 
-SYSTEMS: Mapping[str, Callable[[Path, Sequence[Volume]], System]] = {"kraft": KraftSystem, "nats": _nats}
+SYSTEMS: Mapping[str, Callable[[Path, Sequence[Volume]], System]] = {
+    "kraft": KraftSystem,
+    "kraft without flushes": partial(KraftSystem, command=SERVE_WITHOUT_FLUSHES),
+    "nats": _nats,
+}
 """Makes a system on volumes; its nodes do not run yet."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 import pyarrow as pa
@@ -15,6 +15,7 @@ from datasource.options import WriteOptions
 from datasource.writing import append_rows
 from raft.client import WriteKey
 from raft.errors import QuorumUnavailableError, RaftError
+from tests.workload.history import now_ns
 
 _IMPATIENT_MS = 3_000
 """Appends time out during some faults, and are repeated under the same key."""
@@ -36,17 +37,24 @@ class FedWrite:
     Fields:
         first, count: the numbers of its rows.
         row_bytes: the length of each value.
-        is_acknowledged: whether the leader has acknowledged it; if not, all of it may be in the source, or none.
+        invoked_ns: before its first request was sent.
+        acknowledged_ns: after the leader's acknowledgement; None without: all of it may be in the source, or none.
     """
 
     first: int
     count: int
     row_bytes: int
-    is_acknowledged: bool
+    invoked_ns: int
+    acknowledged_ns: int | None = None
 
     def values(self) -> list[bytes]:
         """Return its values, each of which is unique."""
         return [f"{number:010}".encode().ljust(self.row_bytes, b".") for number in range(self.first, self.end)]
+
+    @property
+    def is_acknowledged(self) -> bool:
+        """Whether the leader has acknowledged it."""
+        return self.acknowledged_ns is not None
 
     @property
     def end(self) -> int:
@@ -106,13 +114,13 @@ class Feeder:
             first=first,
             count=self._dice.randint(*rows),
             row_bytes=self._dice.randint(*_ROW_BYTES),
-            is_acknowledged=False,
+            invoked_ns=now_ns(),
         )
         self.writes.append(write)
         key = WriteKey(self._writer_id, len(self.writes))
         while not self._is_written(write, key):
             self.repetitions += 1
-        self.writes[-1] = FedWrite(first=first, count=write.count, row_bytes=write.row_bytes, is_acknowledged=True)
+        self.writes[-1] = replace(write, acknowledged_ns=now_ns())
 
     def _is_written(self, write: FedWrite, key: WriteKey) -> bool:
         rows = pa.RecordBatch.from_pydict({"value": pa.array(write.values(), pa.binary())})

@@ -25,6 +25,7 @@ class Figures:
         fed_writes, fed_rows: how many the feeder has appended.
         source, sink: the logs.
         readers: how many rows each reader has read.
+        ends: how many reads of the end of each log were answered.
     """
 
     duration_s: float
@@ -40,6 +41,7 @@ class Figures:
     source: WrittenLog
     sink: WrittenLog
     readers: Mapping[str, int]
+    ends: Mapping[str, int]
 
     def __str__(self) -> str:
         lines: list[tuple[object, str]] = [
@@ -62,6 +64,7 @@ class Figures:
                 (len(log.rows), f"rows in the {name}"),
             ]
         lines += [(count, f"rows read by {reader}") for reader, count in self.readers.items()]
+        lines += [(count, f"reads of the end of the {name}") for name, count in self.ends.items()]
         table = [f"{value:>10}  {what}" for value, what in lines]
         return "\n".join([*table, *(f"failed: {line}" for line in self.failed_queries)])
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from subprocess import SubprocessError
 
 from raft.errors import RaftError
+from raft.types import Batch
 from tests.fire.application import Checksums, checksums_of, read_rows
 from tests.fire.committed_rows import committed_rows
 from tests.fire.comparison import differences_of, judge
+from tests.fire.ends import watched_end, wrong_ends
 from tests.fire.faults import FAULTS
 from tests.fire.feeder import Feeder
 from tests.fire.figures import Figures, count_faults
@@ -25,6 +27,7 @@ from tests.soak.quorum import SECURITY_FOLDER, Quorum
 from tests.soak.quorum_security import PASSWORDS
 from tests.workload.replica import Replica, differences
 from tests.workload.verdict import Verdict
+from tests.workload.visible_log import VisibleLog
 
 FORMAT = "kraft"
 _LEAST_WRITES_OF_A_KIND = 3
@@ -74,6 +77,7 @@ class _Seen:
         complaints: what went wrong.
         rows: the rows of readers of each log, by the name of the log and of the reader.
         checksums: the same of readers that know checksums only.
+        ends: how many reads of the end of each log were answered.
         duration_s: from the start of the driver until all readers have read everything.
         is_complete: whether the run did not end early.
     """
@@ -82,6 +86,7 @@ class _Seen:
     complaints: list[str] = field(default_factory=list)
     rows: dict[str, dict[str, Rows]] = field(default_factory=lambda: {"source": {}, "sink": {}})
     checksums: dict[str, dict[str, Checksums]] = field(default_factory=lambda: {"source": {}, "sink": {}})
+    ends: dict[str, int] = field(default_factory=dict)
     duration_s: float = 0.0
     is_complete: bool = False
 
@@ -97,6 +102,8 @@ def run(plan: Plan, folder: Path, tell: Callable[[str], None]) -> Outcome:
     seen = _Seen()
     with (
         prepared_stage(folder, sink_format=plan.sink_format, is_secured=plan.is_secured) as stage,
+        watched_end(stage.source, name="source", seed=plan.seed) as source_reads,
+        watched_end(stage.sink, name="sink", seed=plan.seed) as sink_reads,
         _fed(stage, plan.seed) as (feeder, consumer),
         (folder / _FAULTS).open("w") as faults,
     ):
@@ -121,7 +128,13 @@ def run(plan: Plan, folder: Path, tell: Callable[[str], None]) -> Outcome:
     for worker in (feeder, consumer):
         if worker.error is not None:
             seen.complaints.append(f"{type(worker).__name__} ended early: {worker.error!r}")
-    logs = {name: _written(name, stage.quorum(name), seen) for name in ("source", "sink")}
+    batches = {name: _logged(name, stage.quorum(name), seen) for name in ("source", "sink")}
+    logs = {name: WrittenLog.of(logged) for name, logged in batches.items()}
+    for name, history, fed in (("source", source_reads, feeder.writes), ("sink", sink_reads, [])):
+        seen.ends[name] = len(history.reads)
+        transactions = VisibleLog.of(batches[name]).transactions
+        wrong = [*history.complaints, *wrong_ends(history.reads, transactions, fed, logs[name].rows)]
+        seen.complaints += [f"{name}: {each}" for each in wrong]
     for name, log in logs.items():
         seen.complaints += [f"{name}: {each}" for each in differences_of(seen.rows[name], log.rows)]
         seen.complaints += [f"{name}: {each}" for each in differences_of(seen.checksums[name], checksums_of(log.rows))]
@@ -156,14 +169,14 @@ def _read(stage: Stage, folder: Path, consumer: LiveConsumer, seen: _Seen) -> No
     seen.rows["sink"]["librdkafka under the faults"] = consumer.read_to(last_offset)
 
 
-def _written(name: str, quorum: Quorum, seen: _Seen) -> WrittenLog:
+def _logged(name: str, quorum: Quorum, seen: _Seen) -> Sequence[Batch]:
     """Return the log of a quorum that does not run any more."""
     replicas = {node_id: Replica.read(node.log_dir) for node_id, node in quorum.nodes.items()}
     seen.complaints += [f"{name}: {each}" for each in quorum.complaints()]
     if seen.is_complete:
         seen.complaints += [f"{name}: {each}" for each in differences(replicas)]
     # All logs are equal, unless the run ended early. Then the newest one has every committed record.
-    return WrittenLog.of(max(replicas.values(), key=lambda replica: replica.end).batches)
+    return max(replicas.values(), key=lambda replica: replica.end).batches
 
 
 def _one_sided(sink: WrittenLog) -> Iterator[str]:
@@ -203,6 +216,7 @@ def _figures(stage: Stage, feeder: Feeder, seen: _Seen, logs: Mapping[str, Writt
         source=logs["source"],
         sink=logs["sink"],
         readers=readers,
+        ends=seen.ends,
     )
 
 

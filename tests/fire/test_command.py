@@ -42,6 +42,7 @@ _FIGURES = Figures(
     source=_LOG,
     sink=_LOG,
     readers={"librdkafka, sink": 8},
+    ends={"source": 12},
 )
 
 
@@ -74,6 +75,7 @@ def test_command_prints_figures_and_verdict_and_keeps_the_files_of_a_run_that_fa
     assert "         2  restarts of the driver\n" in said
     assert "        40  rows fed into the source, in 9 writes\n" in said
     assert "         2  aborted parts in the sink, with 30 rows\n" in said
+    assert "        12  reads of the end of the source\n" in said
     assert "failed: run 2: it failed\n" in said
     assert f"lost 0, doubled {len(verdict.doubled)}, invariants broken 0\n" in said
     assert folder.exists() is (str(folder) in said) is (exit_code == 1)

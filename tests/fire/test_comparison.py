@@ -14,9 +14,9 @@ from tests.fire.feeder import FedWrite
 from tests.fire.written_log import LoggedWrite, Rows, WrittenLog
 
 FED = [
-    FedWrite(first=0, count=3, row_bytes=20, is_acknowledged=True),
-    FedWrite(first=3, count=2, row_bytes=40, is_acknowledged=False),
-    FedWrite(first=5, count=2, row_bytes=15, is_acknowledged=True),
+    FedWrite(first=0, count=3, row_bytes=20, invoked_ns=10, acknowledged_ns=19),
+    FedWrite(first=3, count=2, row_bytes=40, invoked_ns=20),
+    FedWrite(first=5, count=2, row_bytes=15, invoked_ns=30, acknowledged_ns=39),
 ]
 VALUES = [value for write in FED for value in write.values()]
 WRITER = 1 << 62
