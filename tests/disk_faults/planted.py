@@ -15,7 +15,7 @@ SERVE_WITHOUT_FLUSHES = (sys.executable, "-m", "tests.disk_faults.planted", "ser
 """The command that starts such a node."""
 
 
-def _flush_nothing(_file: object) -> None:
+def _flush_nothing(fd: object) -> None:
     """Say that the bytes are on the disk."""
 
 

@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from datasource.allowed_references import VARIABLE as PROVIDERS_VARIABLE
 from datasource.collecting import MESSAGE_BYTES
 from tests.fire.cluster import Cluster
 from tests.fire.driver import Driver
@@ -87,7 +88,7 @@ def prepared_stage(folder: Path, *, sink_format: str, is_secured: bool) -> Itera
     """
     with ExitStack() as stack, _environment(folder):
         source, sink = (
-            stack.enter_context(_quorum(folder / name, is_secured=is_secured)) for name in ("source", "sink")
+            stack.enter_context(quorum_of_stage(folder / name, is_secured=is_secured)) for name in ("source", "sink")
         )
         cluster = stack.enter_context(Cluster(folder))
         driver = stack.enter_context(
@@ -97,18 +98,28 @@ def prepared_stage(folder: Path, *, sink_format: str, is_secured: bool) -> Itera
 
 
 @contextmanager
-def _quorum(folder: Path, *, is_secured: bool) -> Iterator[Quorum]:
+def quorum_of_stage(folder: Path, *, is_secured: bool) -> Iterator[Quorum]:
+    """Run one of the two quorums during the block.
+
+    Args:
+        folder: does not exist.
+        is_secured: whether it is secured.
+    """
     with Network() as network, quorum_behind(network, folder, _SETTINGS, is_secured=is_secured).start() as quorum:
         yield quorum
 
 
 @contextmanager
 def _environment(folder: Path) -> Iterator[None]:
-    """Let Spark's processes write into the folder alone, and start fast (see `tests/conftest.py`)."""
+    """Let Spark's processes write into the folder alone, read passwords there, and start fast (`tests/conftest.py`)."""
     temporary = folder / "tmp"
     temporary.mkdir()
     options = f"-Djava.io.tmpdir={temporary} -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-    changed = {"SPARK_LOCAL_DIRS": str(temporary), "SPARK_DAEMON_JAVA_OPTS": options}
+    changed = {
+        "SPARK_LOCAL_DIRS": str(temporary),
+        "SPARK_DAEMON_JAVA_OPTS": options,
+        PROVIDERS_VARIABLE: f"directory:{folder}",
+    }
     classes = _SPARK_HOME / "classes.jsa"
     if classes.exists():
         changed["SPARK_HOME"] = str(_SPARK_HOME)

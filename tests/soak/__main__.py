@@ -23,6 +23,8 @@ from tests.soak.compacted_run import CompactedOutcome, run_compacted
 from tests.soak.planted import PLANTED
 from tests.soak.run import Outcome, Plan, run
 
+_VALUES = 12
+
 
 def main(arguments: list[str] | None = None) -> int:
     """Do what the command line asks for; return the exit code."""
@@ -32,6 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
         seed=options.seed,
         duration_s=60 * options.minutes,
         writers=options.clients,
+        most_values=options.values,
         only=options.only,
         planted_bug=options.planted_bug,
     )
@@ -45,6 +48,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 0
     print(
         f"again: python -m tests.soak --minutes {options.minutes:g} --seed {options.seed} --clients {options.clients}"
+        f"{f' --values {options.values}' if options.values != _VALUES else ''}"
         f"{' --compact' if options.compact else ''}"
         f"{f' --only {shlex.quote(options.only)}' if options.only else ''}"
         f"{f' --planted-bug {options.planted_bug}' if options.planted_bug else ''}"
@@ -58,6 +62,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--minutes", type=float, default=10, help="how long faults are injected (10)")
     parser.add_argument("--seed", type=int, default=1, help="decides which faults come in which order (1)")
     parser.add_argument("--clients", type=int, default=10, help="how many clients write (10)")
+    parser.add_argument(
+        "--values", type=int, default=_VALUES, help=f"most values of a keyed or multipart request ({_VALUES})"
+    )
     parser.add_argument("--only", default="", metavar="TEXT", help="only faults whose names have this text (all)")
     parser.add_argument("--planted-bug", choices=PLANTED, help="take nodes that do not check what they should")
     parser.add_argument("--compact", action="store_true", help="compact the log, and check its state")

@@ -45,11 +45,13 @@ class Crowd:
         quorum: gets their requests.
         history: gets what they see; see `Worker`.
         writer_count: how many clients write.
+        most_values: see `TwinWriter`.
         seed: decides the sizes of their batches and how long they wait.
     """
 
-    def __init__(self, quorum: Quorum, history: History, *, writer_count: int, seed: int) -> None:
+    def __init__(self, quorum: Quorum, history: History, *, writer_count: int, most_values: int, seed: int) -> None:
         self._quorum = quorum
+        self._most_values = most_values
         self._history = history
         self._writers = [self._writer(number, Random(f"{seed}-{number}")) for number in range(writer_count)]
         self._log_readers: Sequence[LogReader] = (
@@ -148,6 +150,7 @@ class Crowd:
                     settings,
                     dice,
                     longest_pause_s=_LONGEST_PAUSE_S,
+                    most_values=self._most_values,
                 )
 
 

@@ -183,7 +183,8 @@ def quorum_behind(
     is_secured: bool,
     command: Sequence[str] = SERVE,
 ) -> Quorum:
-    """Return three nodes behind proxies, which do not run yet; see `running_quorum`."""
+    """Return three nodes behind proxies, which do not run yet, in a folder that is made; see `running_quorum`."""
+    folder.mkdir(parents=True, exist_ok=True)
     quotas = folder / "quotas.toml"
     quotas.write_text(QUOTA)
     settings = {**settings, "raft.quotas.file": str(quotas)}

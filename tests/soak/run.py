@@ -43,6 +43,7 @@ class Plan:
         duration_s: how long faults are injected; at least one of each kind, however short this is.
         longest_fault_s: the longest duration of a fault.
         writers: how many clients write.
+        most_values: of one request of the clients that do keyed and multipart writes.
         is_secured: whether clients and voters prove their names; None for every second seed.
         only: a part of the names of the kinds of faults; empty for all.
         planted_bug: a name in `tests.soak.planted.PLANTED`; None for none.
@@ -52,6 +53,7 @@ class Plan:
     duration_s: float
     longest_fault_s: float = 5.0
     writers: int = 10
+    most_values: int = 12
     is_secured: bool | None = None
     only: str = ""
     planted_bug: str | None = None
@@ -130,7 +132,7 @@ def run(plan: Plan, folder: Path, tell: Callable[[str], None]) -> Outcome:
 
 def _run_under_faults(plan: Plan, quorum: Quorum, history: History, note: Callable[[EndedFault], None]) -> None:
     """Run clients and inject faults; return when no client writes, and all replicas are equal."""
-    with Crowd(quorum, history, writer_count=plan.writers, seed=plan.seed) as crowd:
+    with Crowd(quorum, history, writer_count=plan.writers, most_values=plan.most_values, seed=plan.seed) as crowd:
         nemesis = Nemesis(
             quorum,
             only=plan.only,

@@ -11,11 +11,12 @@ from tests.soak.clients.twin_writer import TwinWriter
 from tests.soak.clients.unavailable import UNAVAILABLE
 from tests.workload.history import Append, now_ns
 
-_VALUES = 2
-
 
 class KeyedWriter(TwinWriter):
-    """A twin writer of single batches: each write must be in the log once, whichever of the twins did it first."""
+    """A twin writer of single batches: each write must be in the log once, whichever of the twins did it first.
+
+    Each write has as many values as it may have.
+    """
 
     def _run(self) -> None:
         with Client(self._settings) as client:
@@ -29,7 +30,7 @@ class KeyedWriter(TwinWriter):
 
     def _try(self, client: Client, key: WriteKey) -> bool:
         """Do a write, for the first time or again; return whether it was acknowledged."""
-        values = [f"{key.writer_id}-{key.version}-{number}".encode() for number in range(_VALUES)]
+        values = [f"{key.writer_id}-{key.version}-{number}".encode() for number in range(self._most_values)]
         batch = batch_of(*values, producer_id=key.producer_id, epoch=key.producer_epoch, sequence=key.base_sequence)
         invoked_ns = now_ns()
         try:

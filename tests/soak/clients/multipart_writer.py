@@ -20,12 +20,12 @@ from tests.soak.clients.unavailable import UNAVAILABLE
 from tests.soak.quorum import LONGEST_TRANSACTION_MS
 from tests.workload.history import Transaction, now_ns
 
-_BATCH_BYTES = 200
-"""Small, so that a part has several batches."""
+_BATCHES = 3
+"""About so many batches has a part with as many rows as it may have."""
 
+_ROW_BYTES = 50
 _LARGEST_WRITE_BYTES = 1 << 20
 _MOST_TASKS = 3
-_MOST_ROWS = 12
 
 _SMALL = 0.15
 """How often a write is appended as one batch, as below the switch-over."""
@@ -53,12 +53,12 @@ class MultipartWriter(TwinWriter):
             version, is_done = 0, True
             while not self._is_stopping.is_set():
                 key = WriteKey(self._writer_id, version)
-                is_done = self._attempt(executor, driver, key, _tasks_of(key))
+                is_done = self._attempt(executor, driver, key, self._tasks_of(key))
                 if is_done:
                     version += 1
                     self._is_stopping.wait(self._dice.uniform(0, self._longest_pause_s))
             if not is_done:
-                self._give_up(driver, key, _tasks_of(key))
+                self._give_up(driver, key, self._tasks_of(key))
 
     def _attempt(self, executor: Client, driver: Client, key: WriteKey, tasks: Tasks) -> bool:
         """Do a write, for the first time or again; return whether it was acknowledged."""
@@ -116,22 +116,21 @@ class MultipartWriter(TwinWriter):
         )
 
     def _stage(self, executor: Client, key: WriteKey, tasks: Tasks) -> list[WritePart]:
-        parts = []
+        parts, batch_bytes = [], self._most_values * _ROW_BYTES // _BATCHES
         for task in tasks:
             attempts = 2 if self._dice.random() < _SPECULATION else 1
-            staged = [write_part(executor, key.write_id, _BATCH_BYTES, [_rows(task)]) for _ in range(attempts)]
+            staged = [write_part(executor, key.write_id, batch_bytes, [_rows(task)]) for _ in range(attempts)]
             parts.append(self._dice.choice(staged))
         return parts
 
-
-def _tasks_of(key: WriteKey) -> Tasks:
-    """Return the rows of each task. They depend on the key alone, so that twins write the same ones."""
-    dice = Random(f"{key.writer_id}-{key.version}")
-    sizes = [dice.randint(1, _MOST_ROWS) for _ in range(dice.randint(1, _MOST_TASKS))]
-    return [
-        tuple(f"{key.writer_id}-{key.version}-{task}-{row}".encode() for row in range(size))
-        for task, size in enumerate(sizes)
-    ]
+    def _tasks_of(self, key: WriteKey) -> Tasks:
+        """Return the rows of each task. They depend on the key alone, so that twins write the same ones."""
+        dice = Random(f"{key.writer_id}-{key.version}")
+        sizes = [dice.randint(1, self._most_values) for _ in range(dice.randint(1, _MOST_TASKS))]
+        return [
+            tuple(f"{key.writer_id}-{key.version}-{task}-{row}".encode() for row in range(size))
+            for task, size in enumerate(sizes)
+        ]
 
 
 def _rows(task: tuple[bytes, ...]) -> pa.RecordBatch:

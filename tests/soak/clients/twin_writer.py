@@ -21,6 +21,7 @@ class TwinWriter(Worker):
         settings: of its clients.
         dice: decides what is random, and how long it waits between two writes.
         longest_pause_s: the longest wait between two writes.
+        most_values: of one request.
     """
 
     def __init__(
@@ -32,9 +33,11 @@ class TwinWriter(Worker):
         dice: Random,
         *,
         longest_pause_s: float,
+        most_values: int,
     ) -> None:
         super().__init__(name, history)
         self._writer_id = writer_id
         self._settings = settings
         self._dice = dice
         self._longest_pause_s = longest_pause_s
+        self._most_values = most_values
