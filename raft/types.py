@@ -307,3 +307,25 @@ class Batch:
 
     header: BatchHeader
     payload: bytes
+
+    def placed(self, base_offset: Offset, epoch: Epoch) -> Batch:
+        """Return the batch at another offset, appended in another epoch."""
+        header = self.header
+        # Each append needs this, and `dataclasses.replace` takes longer.
+        placed = BatchHeader(
+            base_offset=base_offset,
+            last_offset=Offset(base_offset + header.last_offset - header.base_offset),
+            epoch=epoch,
+            size_bytes=header.size_bytes,
+            record_count=header.record_count,
+            max_timestamp_ms=header.max_timestamp_ms,
+            producer_id=header.producer_id,
+            producer_epoch=header.producer_epoch,
+            base_sequence=header.base_sequence,
+            is_transactional=header.is_transactional,
+            control_types=header.control_types,
+            control_value=header.control_value,
+            logged_voters=header.logged_voters,
+            content_checksum=header.content_checksum,
+        )
+        return Batch(header=placed, payload=self.payload)

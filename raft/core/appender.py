@@ -27,12 +27,10 @@ class Appender:
 
     def add(self, batch: Batch) -> Offset:
         """Add a client's batch with the offsets of the log end and this leader's epoch; return its base offset."""
-        header = batch.header
         base_offset = self._state.log.end_offset
-        last_offset = Offset(base_offset + header.last_offset - header.base_offset)
-        header = replace(header, base_offset=base_offset, last_offset=last_offset, epoch=self._state.epoch)
-        self._count_in(header)
-        self._batches.append(replace(batch, header=header))
+        placed = batch.placed(base_offset, self._state.epoch)
+        self._count_in(placed.header)
+        self._batches.append(placed)
         return base_offset
 
     def add_marker(self, transaction: OpenTransaction, end: ControlType, *, is_fencing: bool = False) -> None:

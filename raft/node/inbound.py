@@ -130,7 +130,7 @@ class InboundConnection(ReadBufferProtocol):
                 elif self._may_begin():
                     begun += 1
                     self._begin()
-                if self._requests and is_over():
+                if not self._requests or is_over():
                     break
             if not self._requests:
                 self._requests.check_the_rest(self)
@@ -171,7 +171,8 @@ class InboundConnection(ReadBufferProtocol):
             self.drop(f"sent more than {MAX_REQUEST_BYTES} bytes before it was known")
             return
         self._service.turns.ready(self)
-        self._pause_or_resume_reading()
+        if self._requests:  # Otherwise its turn is over, which has done this.
+            self._pause_or_resume_reading()
 
     def pause_writing(self) -> None:
         """Begin no more requests: the other side does not read its responses."""
@@ -290,7 +291,7 @@ class InboundConnection(ReadBufferProtocol):
 
     def _may_begin(self) -> bool:
         """Return whether the budget of appends allows the next request. If not, the connection waits for it."""
-        if not self._requests.next_takes_budget or not self._service.requests.is_exhausted:
+        if not self._service.requests.is_exhausted or not self._requests.next_takes_budget:
             return True
         self._waits_for_budget = True
         self._service.requests.when_free(self._on_budget)
@@ -363,7 +364,7 @@ class InboundConnection(ReadBufferProtocol):
     def _pieces(self, slot: Slot, header: RequestHeader, response: Message | None) -> list[bytes]:
         """Encode a response. If the client has used more than its quota, it says so, and the connection is muted."""
         pieces = [] if response is None else slot.encoded(response)
-        if self.is_peer:
+        if self.is_peer or not self._throttle.has_quotas:
             return pieces
         throttled = self._throttle.respond(
             header, response, self.resume, request_bytes=slot.size_bytes, response_bytes=sum(map(len, pieces))

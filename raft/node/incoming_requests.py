@@ -29,7 +29,7 @@ class IncomingRequests:
 
     def __bool__(self) -> bool:
         """Return whether there is a request, or bytes that were not looked at."""
-        return self.next is not None or bool(self._frames)
+        return self.next is not None or not self._frames.is_empty
 
     @property
     def waiting_bytes(self) -> int:

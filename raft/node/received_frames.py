@@ -24,6 +24,7 @@ class ReceivedFrames:
 
     Attributes:
         partial: the frame that is partly received.
+        is_empty: whether there are no bytes that `take` has not looked at.
     """
 
     def __init__(self, max_frame_bytes: int, decrypt: Callable[[bytes], bytes] | None) -> None:
@@ -31,10 +32,7 @@ class ReceivedFrames:
         self._decrypt = decrypt
         self._received: deque[bytes] = deque()
         self._frames: Iterator[bytes] | None = None
-
-    def __bool__(self) -> bool:
-        """Return whether there are bytes that `take` has not looked at."""
-        return self._frames is not None or bool(self._received)
+        self.is_empty = True
 
     @property
     def waiting_bytes(self) -> int:
@@ -44,11 +42,13 @@ class ReceivedFrames:
     def add(self, data: bytes) -> None:
         """Keep bytes that were received."""
         self._received.append(data)
+        self.is_empty = False
 
     def clear(self) -> None:
         """Drop what was received."""
         self._received.clear()
         self._frames = None
+        self.is_empty = True
 
     def take(self) -> bytes | None:
         """Look at some of the bytes, and return the first frame in them; None if no frame is complete in them.
@@ -63,11 +63,13 @@ class ReceivedFrames:
             data = self._next_plain_bytes()
             frame = self.partial.receive_one_frame(data)
             if frame is not None:
+                self.is_empty = not self._received
                 return frame
             self._frames = self.partial.receive(data)
         frame = next(self._frames, None)
         if frame is None:
             self._frames = None
+            self.is_empty = not self._received
         return frame
 
     def _next_plain_bytes(self) -> bytes:

@@ -28,6 +28,7 @@ class Throttle:
         call_later: runs an action after some seconds.
 
     Attributes:
+        has_quotas: whether any client of the node has a quota.
         is_muted: whether no request begins, and nothing is read.
     """
 
@@ -38,6 +39,7 @@ class Throttle:
         turns: Turns,
         call_later: Callable[[float, Callable[[], None]], Timer],
     ) -> None:
+        self.has_quotas = quotas is not None
         self.is_muted = False
         self._quotas = quotas
         self._caller = caller
@@ -49,7 +51,7 @@ class Throttle:
     @property
     def pace(self) -> Pace | None:
         """The pace at which it may use the processor; None for no limit."""
-        return self._pace(QuotaKind.REQUEST_PERCENTAGE)
+        return None if self._quotas is None else self._pace(QuotaKind.REQUEST_PERCENTAGE)
 
     def begin(self, header: RequestHeader) -> None:
         """Note the client id of a request."""
