@@ -9,12 +9,14 @@ With `--neighbour stranger` clients need TLS and SCRAM, and voters certificates,
 speak as an observer too.
 
 If an append was lost, doubled or misplaced, an election was held, a node used too much memory or logged an error, or
-appends became too slow, it keeps the logs and the output of the nodes, and exits with code 1.
+appends became too slow, it keeps the logs and the output of the nodes, and exits with code 1. The 99th percentile of
+appends is judged only if the machine has a processor for each process that is busy.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import sys
 import tempfile
@@ -23,7 +25,7 @@ from pathlib import Path
 from tests.hostile.attacks.every import attacks_of
 from tests.hostile.identity import Identity
 from tests.hostile.run import Plan, run
-from tests.hostile.verdict import late
+from tests.hostile.verdict import BUSY_PROCESSES, late
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -39,8 +41,11 @@ def main(arguments: list[str] | None = None) -> int:
         attacks=attacks,
     )
     outcome = run(plan, folder)
-    wrong = [*outcome.wrong, *late(outcome)]
+    processors = os.cpu_count() or 1
+    wrong = [*outcome.wrong, *late(outcome, processors=processors)]
     print(outcome)
+    if processors < BUSY_PROCESSES:
+        print(f"the p99 is not judged: {processors} processors for {BUSY_PROCESSES} busy processes")
     print(*(wrong or ["nothing is wrong"]), sep="\n")
     if not wrong:
         shutil.rmtree(folder)

@@ -21,7 +21,7 @@ from tests.hostile.run import Plan, run
 from tests.hostile.scene import Scene
 from tests.hostile.security_counts import NO_COUNTS, SecurityCounts
 from tests.hostile.tally import Tally
-from tests.hostile.verdict import complaints, late
+from tests.hostile.verdict import BUSY_PROCESSES, complaints, late
 from tests.processes.endings import left_behind
 from tests.workload.history import Append
 
@@ -145,17 +145,18 @@ def test_verdict_names_violations_of_the_nodes(changed: Mapping[str, object], se
     assert all(expected in sentence for expected, sentence in zip(sentences, found, strict=True))
 
 
-def test_verdict_names_times_that_are_too_long() -> None:
+def test_verdict_names_times_that_are_too_long_for_so_many_processors() -> None:
     slow = replace(
         FINE,
         hostile=replace(CALM, p99_ms=23, longest_gap_ms=2_001),
     )
 
-    assert [*late(FINE)] == []
-    assert [sentence[:18] for sentence in late(slow)] == [
+    assert [*late(FINE, processors=BUSY_PROCESSES)] == []
+    assert [sentence[:18] for sentence in late(slow, processors=BUSY_PROCESSES)] == [
         "p99 of appends: 1.",
         "no acknowledgement",
     ]
+    assert [sentence[:18] for sentence in late(slow, processors=BUSY_PROCESSES - 1)] == ["no acknowledgement"]
 
 
 @pytest.mark.parametrize(
@@ -194,7 +195,7 @@ def test_scene_and_tally_survive_conversion_to_json() -> None:
     [
         pytest.param(FINE, 0, id="no violation"),
         pytest.param(replace(FINE, wrong=["an append is lost"]), 1, id="an append is lost"),
-        pytest.param(replace(FINE, hostile=replace(CALM, p99_ms=23)), 1, id="too slow"),
+        pytest.param(replace(FINE, hostile=replace(CALM, longest_gap_ms=2_001)), 1, id="too slow"),
     ],
 )
 def test_command_prints_figures_and_verdict_and_keeps_the_files_of_a_run_that_failed(
