@@ -294,9 +294,8 @@ class Recovery:
 
     def _lost(self, found: object, end_offset: Offset) -> CorruptBatchError:
         return CorruptBatchError(
-            f"{found}; the log ends at offset {end_offset}, but everything below {self._recovery_point} was "
-            "flushed, so this is not the torn end of a write and records are lost here. "
-            f"{self._way_back()}; 'kraft check' says which files are damaged"
+            f"{found}; the log ends at offset {end_offset}, but everything below {self._recovery_point} was flushed, "
+            f"so this is not the torn end of a write and records are lost here. {self._way_back()}"
         )
 
     def _check_nothing_follows(self, damage: CorruptBatchError, later: list[Offset]) -> None:
@@ -327,16 +326,12 @@ class Recovery:
             )
 
     def _way_back(self) -> str:
-        folder = self._files.path_of(self._directory)
-        return (
-            f"If the other voters have the whole log, move all files of {folder} away but quorum-state: this node "
-            "then copies the log from the leader"
-        )
+        files = f"all files of {self._files.path_of(self._directory)} but quorum-state"
+        return f"If the other voters have the whole log, move {files} away: then this node copies it from the leader"
 
     def _way_out(self, damaged: Segment) -> str:
         return (
-            f"{self._way_back()}. If the machine lost power while it wrote and no copy exists, "
-            "truncate the log with "
+            f"{self._way_back()}. If the machine lost power while it wrote and no copy exists, truncate the log with "
             f"'truncate -s {self._position} {damaged.path}' and remove the segments after this one; records from "
             f"offset {self._end_offset} on are lost then"
         )

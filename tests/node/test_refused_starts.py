@@ -151,7 +151,7 @@ def test_damage_below_the_recovery_point_is_refused_with_file_and_byte(propertie
     assert isinstance(error, CorruptBatchError)
     assert str(error).startswith(f"{path} is damaged at byte ")
     assert "was flushed, so this is not the torn end of a write and records are lost" in str(error)
-    assert f"move all files of {path.parent} away but quorum-state" in str(error)
+    assert f"move all files of {path.parent} but quorum-state away" in str(error)
     assert path.read_bytes() == whole[:400] + b"\xff" + whole[401:], "nothing is touched"
 
 
