@@ -19,6 +19,13 @@ def test_document_links_to_files_that_exist(document: Path) -> None:
     assert not [link for link in links if "://" not in link and not (document.parent / link).exists()]
 
 
+def test_fault_report_names_tests_that_exist() -> None:
+    cited = re.findall(r"\[(test_\w+)\]\(([^)]+\.py)\)", (ROOT / "docs" / "faults.md").read_text())
+
+    assert len(cited) > 15
+    assert not [name for name, file in cited if f"def {name}(" not in (ROOT / "docs" / file).read_text()]
+
+
 def test_index_of_decisions_lists_every_page_by_its_title() -> None:
     index = (DECISIONS / "README.md").read_text()
     listed = re.findall(r"^\| \[(\d+)\]\((.+)\) \| (.+) \|$", index, re.MULTILINE)
