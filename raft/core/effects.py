@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from raft.core.messages import AppendResponse, OutgoingRequest, Response
+from raft.core.messages import ClientResponse, OutgoingRequest, Response
 from raft.core.roles import Role
 from raft.transactions import AbortedTransaction, ProducerStateImage, SnapshotSummary
 from raft.types import Batch, BatchHeader, ElectionState, Endpoint, Epoch, NodeId, Offset, OffsetAndEpoch
@@ -158,7 +158,7 @@ class SendResponse:
     """Respond to a request; if `read` is set, with the records that are read from the log now."""
 
     request_id: int
-    response: Response | AppendResponse
+    response: Response | ClientResponse
     read: ReadRange | None = None
 
 

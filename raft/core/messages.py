@@ -239,8 +239,15 @@ class FetchSnapshotResponse:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReadIndexResponse:
+    """Whether a majority has confirmed that this leader leads, so that it knows the end of the log (READ-1)."""
+
+    error: int = ErrorCode.NONE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AppendResponse:
-    """The result of an append, a transaction request or a linearizable read.
+    """The result of an append, or of a request that changes a transaction.
 
     After NOT_LEADER_OR_FOLLOWER or REQUEST_TIMED_OUT the client has to repeat its request.
 
@@ -266,3 +273,6 @@ Response = (
     | FetchSnapshotResponse
 )
 """The responses between replicas."""
+
+ClientResponse = AppendResponse | ReadIndexResponse
+"""What becomes of what a client has requested; its response on the wire says more."""

@@ -15,6 +15,7 @@ from __future__ import annotations
 from itertools import takewhile
 
 from raft.core.events import ReadIndexRequested
+from raft.core.messages import ReadIndexResponse
 from raft.core.parking import PendingAppend, PendingRead
 from raft.core.roles import Leader
 from raft.core.state import State
@@ -25,11 +26,11 @@ from raft.types import NodeId
 def on_read_index(state: State, event: ReadIndexRequested, now_ms: int) -> None:
     """Begin a read: respond once a majority has confirmed this leader, which takes one round trip to the voters."""
     if not isinstance(state.role, Leader):
-        state.respond_to_append(event.request_id, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        state.respond(event.request_id, ReadIndexResponse(error=ErrorCode.NOT_LEADER_OR_FOLLOWER))
         return
     if state.high_watermark is None:
         # The log may have committed records past any offset that this leader could name (CLIENT-4).
-        state.respond_to_append(event.request_id, ErrorCode.OFFSET_NOT_AVAILABLE)
+        state.respond(event.request_id, ReadIndexResponse(error=ErrorCode.OFFSET_NOT_AVAILABLE))
         return
     _begin(state, state.role, event.request_id, now_ms + event.timeout_ms)
 
@@ -70,7 +71,7 @@ def voter_confirmed(state: State, voter: NodeId, request: int) -> None:
 def end_overdue_reads(state: State, now_ms: int) -> None:
     """Respond with REQUEST_TIMED_OUT to the reads whose timeout is over."""
     for read in state.reads.take_overdue(now_ms):
-        state.respond_to_append(read.request_id, ErrorCode.REQUEST_TIMED_OUT)
+        state.respond_to_read(read, ErrorCode.REQUEST_TIMED_OUT)
 
 
 def _respond_to_confirmed(state: State, role: Leader) -> None:
@@ -78,6 +79,6 @@ def _respond_to_confirmed(state: State, role: Leader) -> None:
     for read in list(takewhile(lambda read: role.progress.is_confirmed(read.first_request), state.reads)):
         state.reads.take(read.request_id)
         if read.then is None:
-            state.respond_to_append(read.request_id, ErrorCode.NONE)
+            state.respond_to_read(read, ErrorCode.NONE)
         else:
             wait_for_commit(state, read.then)

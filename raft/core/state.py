@@ -22,7 +22,7 @@ from raft.core.effects import (
 )
 from raft.core.flushes import FlushLedger
 from raft.core.log_view import LogView
-from raft.core.messages import AppendResponse, FetchResponse, Response
+from raft.core.messages import AppendResponse, ClientResponse, FetchResponse, ReadIndexResponse, Response
 from raft.core.parking import ParkedFetch, PendingAppend, PendingRead, WaitingRequests
 from raft.core.refusals import Refusals
 from raft.core.request_manager import RequestManager
@@ -225,7 +225,7 @@ class State:
         """Add an effect; effects are carried out in this order."""
         self.effects.append(effect)
 
-    def respond(self, request_id: int, response: Response | AppendResponse, read: ReadRange | None = None) -> None:
+    def respond(self, request_id: int, response: Response | ClientResponse, read: ReadRange | None = None) -> None:
         """Respond to a request."""
         self.emit(SendResponse(request_id=request_id, response=response, read=read))
 
@@ -271,6 +271,13 @@ class State:
         )
         self.respond(request_id, response)
 
+    def respond_to_read(self, read: PendingRead, error: int) -> None:
+        """Respond to a read, or to the append whose response had to wait for it."""
+        if read.then is None:
+            self.respond(read.request_id, ReadIndexResponse(error=error))
+        else:
+            self.respond_to_append(read.request_id, error)
+
     def fail_appends(self) -> None:
         """Fail the waiting appends: another leader decides whether they are committed (ROLE-14)."""
         for append in self.appends.take_all():
@@ -279,7 +286,7 @@ class State:
     def fail_reads(self) -> None:
         """Fail the waiting reads: this node does not lead any more, or must not say so."""
         for read in self.reads.take_all():
-            self.respond_to_append(read.request_id, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+            self.respond_to_read(read, ErrorCode.NOT_LEADER_OR_FOLLOWER)
 
     def fail_parked(self) -> None:
         """Fail the parked fetches, which belong to the role before (FETCH-12)."""

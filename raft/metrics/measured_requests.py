@@ -11,13 +11,13 @@ from raft.metrics.instruments import Instruments
 from raft.metrics.record_count import count_records
 from raft.runtime.caller import Caller
 from raft.runtime.drop_cause import DropCause
-from raft.runtime.respond import Respond
+from raft.runtime.request import Request
 from raft.runtime.response_budget import Permit
-from raft.wire.frames import ReceivedRequest
+from raft.wire.apis import api_of
 from raft.wire.mapping.fetches import fetching_replica
 from raft.wire.messages.fetch import FetchRequest, FetchResponse
 
-Handle = Callable[[Caller, ReceivedRequest, Respond], None]
+Handle = Callable[[Request[Message]], None]
 
 OF_CLIENT = "FetchConsumer"
 OF_REPLICA = "FetchFollower"
@@ -39,9 +39,9 @@ class MeasuredRequests:
         self._clock_s = clock_s
         self._observers: dict[str, Callable[[float], None]] = {}
 
-    def __call__(self, caller: Caller, received: ReceivedRequest, respond: Respond) -> None:
+    def __call__(self, request: Request[Message]) -> None:
         """Begin a request. It is measured when its response is given."""
-        self._handle(caller, received, _MeasuredRespond(self, _name_of(received), self._clock_s(), respond))
+        self._handle(_MeasuredRequest(self, _name_of(request), self._clock_s(), request))
 
     def finished(self, name: str, begun_s: float, response: Message | None) -> None:
         """Measure a request that has its response.
@@ -74,50 +74,62 @@ class MeasuredRequests:
                     sent_records.inc(count_records(partition.records))
 
 
-class _MeasuredRespond:
-    """Passes the response on; see `Respond`."""
+class _MeasuredRequest:
+    """Passes the response on; see `Request`."""
 
-    __slots__ = ("_begun_s", "_name", "_requests", "_respond")
+    __slots__ = ("_begun_s", "_name", "_request", "_requests", "caller", "version")
 
-    def __init__(self, requests: MeasuredRequests, name: str, begun_s: float, respond: Respond) -> None:
+    def __init__(self, requests: MeasuredRequests, name: str, begun_s: float, request: Request[Message]) -> None:
         self._requests = requests
         self._name = name
         self._begun_s = begun_s
-        self._respond = respond
+        self._request = request
+        self.caller: Caller = request.caller
+        self.version = request.version
 
-    def __call__(self, response: Message | None, permit: Permit | None = None) -> None:
-        """See `Respond`."""
+    @property
+    def message(self) -> Message:
+        """See `Request.message`."""
+        return self._request.message
+
+    @property
+    def client_id(self) -> str | None:
+        """See `Request.client_id`."""
+        return self._request.client_id
+
+    def respond(self, response: Message | None, permit: Permit | None = None) -> None:
+        """See `Request.respond`."""
         self._requests.finished(self._name, self._begun_s, response)
-        self._respond(response, permit)
+        self._request.respond(response, permit)
 
     def when_gone(self, forget: Callable[[], None]) -> None:
-        """See `Respond.when_gone`."""
-        self._respond.when_gone(forget)
+        """See `Request.when_gone`."""
+        self._request.when_gone(forget)
 
     def charge(self, used_s: float) -> None:
-        """See `Respond.charge`."""
-        self._respond.charge(used_s)
+        """See `Request.charge`."""
+        self._request.charge(used_s)
 
     def mark_as_from_peer(self) -> None:
-        """See `Respond.mark_as_from_peer`."""
-        self._respond.mark_as_from_peer()
+        """See `Request.mark_as_from_peer`."""
+        self._request.mark_as_from_peer()
 
     def hang_up(self, reason: str, cause: DropCause) -> None:
-        """See `Respond.hang_up`."""
-        self._respond.hang_up(reason, cause)
+        """See `Request.hang_up`."""
+        self._request.hang_up(reason, cause)
 
     def end(self, response: Message | None, reason: str, cause: DropCause) -> None:
-        """See `Respond.end`."""
+        """See `Request.end`."""
         self._requests.finished(self._name, self._begun_s, response)
-        self._respond.end(response, reason, cause)
+        self._request.end(response, reason, cause)
 
     def fail(self, error: Exception) -> None:
-        """See `Respond.fail`."""
-        self._respond.fail(error)
+        """See `Request.fail`."""
+        self._request.fail(error)
 
 
-def _name_of(received: ReceivedRequest) -> str:
-    message = received.message
+def _name_of(request: Request[Message]) -> str:
+    message = request.message
     if not isinstance(message, FetchRequest):
-        return received.api.name
-    return OF_CLIENT if fetching_replica(message, received.header.request_api_version) is None else OF_REPLICA
+        return api_of(message).name
+    return OF_CLIENT if fetching_replica(message, request.version) is None else OF_REPLICA

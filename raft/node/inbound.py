@@ -335,9 +335,9 @@ class InboundConnection(ReadBufferProtocol):
             case UnsupportedRequest():
                 self._respond_unsupported(slot, request)
             case ReceivedRequest():
-                slot.header = request.header
+                slot.decoded(request)
                 self._throttle.begin(request.header)
-                self._service.handle(self.caller, request, slot)
+                self._service.handle(slot)
 
     def _respond_unsupported(self, slot: Slot, request: UnsupportedRequest) -> None:
         if request.api_key == API_VERSIONS.key:

@@ -45,7 +45,7 @@ from raft.runtime.meter import NO_METER
 from raft.runtime.replica_disk import ReplicaDisk
 from raft.runtime.requests.context import Context
 from raft.runtime.requests.describe_quorum import METADATA_TOPIC
-from raft.runtime.requests.handlers import handle
+from raft.runtime.requests.handle import handle
 from raft.runtime.requests.versions import unsupported_api_versions
 from raft.runtime.response_budget import ResponseBudget
 from raft.runtime.scrubber import Scrubber

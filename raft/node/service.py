@@ -10,13 +10,11 @@ from raft.node.large_frames import LargeFrames
 from raft.node.open_connection import Registry
 from raft.node.read_buffer import ReadBuffer
 from raft.node.request_budget import RequestBudget
-from raft.runtime.caller import Caller
 from raft.runtime.client_quotas import ClientQuotas
 from raft.runtime.fault_log import FaultLog
-from raft.runtime.respond import Respond
+from raft.runtime.request import Request
 from raft.runtime.response_budget import ResponseBudget
 from raft.runtime.turns import Turns
-from raft.wire.frames import ReceivedRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +26,7 @@ class Service:
         requests: bounds the bytes of appends without a response.
         large_frames: bounds the received bytes of large frames.
         responses: bounds the bytes of responses to fetches.
-        handle: begins a request, and passes its response to the `Respond` now or later.
+        handle: begins a request, which gets its response now or later.
         unsupported: returns the response, in version 0, to ApiVersions in a version that the node does not support.
         registry: the open connections.
         errors: logs errors that are not expected.
@@ -41,7 +39,7 @@ class Service:
     requests: RequestBudget
     large_frames: LargeFrames
     responses: ResponseBudget
-    handle: Callable[[Caller, ReceivedRequest, Respond], None]
+    handle: Callable[[Request[Message]], None]
     unsupported: Callable[[], Message]
     registry: Registry
     errors: FaultLog

@@ -18,7 +18,7 @@ from raft.core.effects import (
     StoreElectionState,
     TruncateLog,
 )
-from raft.core.messages import AppendResponse, OutgoingRequest, Response
+from raft.core.messages import ClientResponse, OutgoingRequest, Response
 from raft.core.roles import Role
 from raft.transactions import AbortedTransaction
 from raft.types import Batch, ElectionState, Endpoint, Epoch, NodeId, Offset, ReplicaKey
@@ -38,7 +38,7 @@ def becomes(new: Role, *, was: Role, reason: str) -> RoleChanged:
 
 
 def replies(
-    response: Response | AppendResponse, *, read: ReadRange | None = None, to: int = REQUEST_ID
+    response: Response | ClientResponse, *, read: ReadRange | None = None, to: int = REQUEST_ID
 ) -> SendResponse:
     """The node responds to the request."""
     return SendResponse(request_id=to, response=response, read=read)

@@ -12,7 +12,7 @@ from raft.metrics.instruments import Instruments
 from raft.metrics.measured_requests import MeasuredRequests
 from raft.runtime.caller import Caller
 from raft.runtime.drop_cause import DropCause
-from raft.runtime.respond import Respond
+from raft.runtime.request import Request
 from raft.runtime.response_budget import Permit
 from raft.types import Endpoint
 from raft.wire.frames import ReceivedRequest, decode_request, encode_request
@@ -26,12 +26,17 @@ REQUEST = "kafka_network_requestmetrics_totaltimems"
 
 
 class Recorded:
-    """The `Respond` of a request, which records what it is told."""
+    """A request that records what it is told."""
+
+    caller = CALLER
+    client_id = "test"
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, object]] = []
+        self.message: Message = ApiVersionsRequest()
+        self.version = 3
 
-    def __call__(self, response: Message | None, permit: Permit | None = None) -> None:
+    def respond(self, response: Message | None, permit: Permit | None = None) -> None:
         self.calls.append(("response", (response, permit)))
 
     def when_gone(self, forget: Callable[[], None]) -> None:
@@ -56,35 +61,34 @@ class Recorded:
 class Measured:
     """Measured requests, whose handler does what the test says."""
 
-    def __init__(self, handler: Callable[[Respond], None]) -> None:
+    def __init__(self, handler: Callable[[Request[Message]], None]) -> None:
         self.registry = CollectorRegistry()
         self.now_s = 0.0
-        self.respond = Recorded()
-        self._requests = MeasuredRequests(
-            lambda _caller, _request, respond: handler(respond), Instruments(self.registry, TOPIC), lambda: self.now_s
-        )
+        self.recorded = Recorded()
+        self._requests = MeasuredRequests(handler, Instruments(self.registry, TOPIC), lambda: self.now_s)
 
     def begin(self, message: Message, version: int) -> None:
         frame = encode_request(message, version, correlation_id=1, client_id="test")
         received = decode_request(frame[4:])
         assert isinstance(received, ReceivedRequest)
-        self._requests(CALLER, received, self.respond)
+        self.recorded.message, self.recorded.version = received.message, received.header.request_api_version
+        self._requests(self.recorded)
 
     def count(self, name: str) -> float | None:
         return self.registry.get_sample_value(f"{REQUEST}_count", {"request": name})
 
 
 def test_request_is_measured_when_its_response_is_given() -> None:
-    held: list[Respond] = []
+    held: list[Request[Message]] = []
     measured = Measured(held.append)
     response, permit = ApiVersionsResponse(error_code=35, api_keys=()), Permit(7, None)
     measured.begin(ApiVersionsRequest(), 3)
     assert measured.count("ApiVersions") is None
 
     measured.now_s = 0.2
-    held[0](response, permit)
+    held[0].respond(response, permit)
 
-    assert measured.respond.calls == [("response", (response, permit))]
+    assert measured.recorded.calls == [("response", (response, permit))]
     assert measured.count("ApiVersions") == 1
     assert measured.registry.get_sample_value(f"{REQUEST}_sum", {"request": "ApiVersions"}) == pytest.approx(200)
     errors = {"request": "ApiVersions", "error": "UNSUPPORTED_VERSION"}
@@ -92,11 +96,11 @@ def test_request_is_measured_when_its_response_is_given() -> None:
 
 
 def test_request_without_a_response_is_measured_too() -> None:
-    measured = Measured(lambda respond: respond(None))
+    measured = Measured(lambda request: request.respond(None))
 
     measured.begin(produce_request(batch_of(b"x"), acks=0), 9)
 
-    assert measured.respond.calls == [("response", (None, None))]
+    assert measured.recorded.calls == [("response", (None, None))]
     assert measured.count("Produce") == 1
 
 
@@ -110,29 +114,31 @@ ERROR = ValueError("an error")
 @pytest.mark.parametrize(
     ("handler", "call"),
     [
-        pytest.param(lambda respond: respond.when_gone(forget), ("when_gone", forget), id="when_gone"),
-        pytest.param(lambda respond: respond.charge(0.5), ("charge", 0.5), id="charge"),
-        pytest.param(lambda respond: respond.mark_as_from_peer(), ("mark_as_from_peer", None), id="mark_as_from_peer"),
+        pytest.param(lambda request: request.when_gone(forget), ("when_gone", forget), id="when_gone"),
+        pytest.param(lambda request: request.charge(0.5), ("charge", 0.5), id="charge"),
+        pytest.param(lambda request: request.mark_as_from_peer(), ("mark_as_from_peer", None), id="mark_as_from_peer"),
         pytest.param(
-            lambda respond: respond.hang_up("why", DropCause.IDLE), ("hang_up", ("why", DropCause.IDLE)), id="hang_up"
+            lambda request: request.hang_up("why", DropCause.IDLE), ("hang_up", ("why", DropCause.IDLE)), id="hang_up"
         ),
-        pytest.param(lambda respond: respond.fail(ERROR), ("fail", ERROR), id="fail"),
+        pytest.param(lambda request: request.fail(ERROR), ("fail", ERROR), id="fail"),
     ],
 )
-def test_other_calls_of_a_handler_are_passed_on(handler: Callable[[Respond], None], call: tuple[str, object]) -> None:
+def test_other_calls_of_a_handler_are_passed_on(
+    handler: Callable[[Request[Message]], None], call: tuple[str, object]
+) -> None:
     measured = Measured(handler)
 
     measured.begin(ApiVersionsRequest(), 3)
 
-    assert measured.respond.calls == [call]
+    assert measured.recorded.calls == [call]
     assert measured.count("ApiVersions") is None
 
 
 def test_request_is_measured_when_its_connection_ends_after_the_response() -> None:
     response = ApiVersionsResponse(error_code=35, api_keys=())
-    measured = Measured(lambda respond: respond.end(response, "why", DropCause.FAILED_AUTHENTICATION))
+    measured = Measured(lambda request: request.end(response, "why", DropCause.FAILED_AUTHENTICATION))
 
     measured.begin(ApiVersionsRequest(), 3)
 
-    assert measured.respond.calls == [("end", (response, "why", DropCause.FAILED_AUTHENTICATION))]
+    assert measured.recorded.calls == [("end", (response, "why", DropCause.FAILED_AUTHENTICATION))]
     assert measured.count("ApiVersions") == 1

@@ -9,17 +9,17 @@ from collections.abc import Callable
 
 import pytest
 
+from raft.codec import Message
 from raft.config.listener_security import ListenerSecurity
 from raft.node.gate import Gate
 from raft.node.inbound import MAX_UNDER_WAY, InboundConnection
 from raft.node.received_frames import ReceivedFrames
 from raft.node.service import Service
 from raft.node.slot import Slot
-from raft.runtime.caller import Caller
-from raft.runtime.respond import Respond
+from raft.runtime.request import Request
 from raft.runtime.response_budget import ResponseBudget
 from raft.types import Endpoint
-from raft.wire.frames import ReceivedRequest, encode_request
+from raft.wire.frames import encode_request
 from raft.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from raft.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
 from raft.wire.messages.produce import ProduceResponse
@@ -38,7 +38,7 @@ class Connection:
     def __init__(self, node: Shared, refuses: Callable[[int], bool] = lambda _number: False) -> None:
         self.socket = Socket()
         self._refuses = refuses
-        self.under_way: list[Respond] = []
+        self.under_way: list[Request[Message]] = []
         service = Service(
             max_frame_bytes=100 * LARGE_BYTES,
             requests=node.requests,
@@ -60,14 +60,16 @@ class Connection:
     async def respond_to_all(self) -> None:
         """Respond to all requests, also to those that begin meanwhile."""
         while self.under_way:
-            self.under_way.pop(0)(ProduceResponse(responses=()))
+            self.under_way.pop(0).respond(ProduceResponse(responses=()))
             await settled()
 
-    def _handle(self, _caller: Caller, request: ReceivedRequest, respond: Respond) -> None:
+    def _handle(self, request: Request[Message]) -> None:
+        assert isinstance(request, Slot)
+        assert request.header is not None
         if self._refuses(request.header.correlation_id):
-            respond(ProduceResponse(responses=()))
+            request.respond(ProduceResponse(responses=()))
         else:
-            self.under_way.append(respond)
+            self.under_way.append(request)
 
 
 async def settled() -> None:
@@ -118,8 +120,8 @@ def test_responses_of_one_turn_of_the_loop_are_sent_in_one_write() -> None:
     async def play() -> Socket:
         connection = Connection(Shared())
         connection.receive(b"".join(append_frame(number, 10) for number in range(3)))
-        for respond in connection.under_way:
-            respond(ProduceResponse(responses=()))
+        for request in connection.under_way:
+            request.respond(ProduceResponse(responses=()))
         await asyncio.sleep(0)
         return connection.socket
 
@@ -365,7 +367,7 @@ def test_turns_do_not_remember_a_connection_that_was_lost_before_its_responses_w
         connection, waiting = Connection(node), Connection(node)
         connection.receive(b"".join(append_frame(number, 10) for number in range(2)))
         node.turns.measure(connection.inbound, lambda: waiting.receive(append_frame(1, 10)))
-        connection.under_way[0](ProduceResponse(responses=()))
+        connection.under_way[0].respond(ProduceResponse(responses=()))
         connection.inbound.connection_lost(None)
         lost = weakref.ref(connection.inbound)
         del connection

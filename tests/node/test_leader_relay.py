@@ -12,11 +12,11 @@ from raft.codec import Message
 from raft.config.security import NO_SECURITY
 from raft.local.ports import free_ports
 from raft.node.leader_relay import _MAX_WAITING, LeaderRelay
-from raft.runtime.requests.relay import is_relayed
 from raft.security.client_protection import ClientProtection
 from raft.types import Endpoint
 from raft.wire.apis import DESCRIBE_QUORUM
 from raft.wire.frames import FrameReader, ReceivedRequest, decode_request, encode_response
+from raft.wire.headers import RELAY_CLIENT_ID
 from raft.wire.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from raft.wire.messages.describe_quorum import (
     DescribeQuorumRequest,
@@ -59,7 +59,7 @@ class Leader:
         response: Message = self._api_versions
         if not isinstance(request.message, ApiVersionsRequest):
             self.versions.append(header.request_api_version)
-            self.were_forwarded.append(is_relayed(header))
+            self.were_forwarded.append(header.client_id == RELAY_CLIENT_ID)
             if self._garbage is not None:
                 return self._garbage
             response = RESPONSE

@@ -13,7 +13,7 @@ from raft.runtime.admissions import Admissions
 from raft.runtime.caller import ANONYMOUS, Caller
 from raft.runtime.fault_log import FaultLog
 from raft.runtime.requests.context import Context
-from raft.runtime.requests.handlers import handle
+from raft.runtime.requests.handle import handle
 from raft.runtime.response_budget import ResponseBudget
 from raft.security.rules import Rules
 from raft.security.sasl_session import SaslSession
@@ -147,10 +147,15 @@ class GuardedNode:
         frame = encode_request(request, version, correlation_id=7, client_id="test")
         received = decode_request(frame[4:])
         assert isinstance(received, ReceivedRequest), "the node serves this version"
-        respond = RecordedResponse()
-        handle(self.context, self.caller(caller) if isinstance(caller, str) else caller, received, respond)
+        recorded = RecordedResponse(
+            self.caller(caller) if isinstance(caller, str) else caller,
+            received.message,
+            received.header.request_api_version,
+            received.header.client_id,
+        )
+        handle(self.context, recorded)
         self.settle()
-        return respond
+        return recorded
 
     def ask(self, caller: Caller | str, request: Message, version: int) -> Message:
         """Let a caller send a request, and return the only response, as the caller decodes it; see `begin`."""

@@ -82,9 +82,7 @@ def guarded_requests() -> tuple[GuardedRequest, ...]:
 
 
 def _for_readers() -> tuple[GuardedRequest, ...]:
-    refused = fetch.FetchResponsePartition(
-        partition_index=0, error_code=_TOPIC, high_watermark=-1, aborted_transactions=None, records=b""
-    )
+    refused = fetch.FetchResponsePartition(partition_index=0, error_code=_TOPIC, high_watermark=-1, records=b"")
     listed = list_offsets.ListOffsetsResponsePartition(partition_index=0, error_code=_TOPIC)
     ended = epochs.OffsetForLeaderEpochResponsePartition(partition=0, error_code=_TOPIC)
     return (

@@ -6,51 +6,57 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from raft.codec import Message
+from raft.runtime.caller import Caller
 from raft.runtime.drop_cause import DropCause
 from raft.runtime.response_budget import Permit
 
 
 @dataclass(eq=False)
 class RecordedResponse:
-    """The `Respond` of one request.
+    """One request, as its handler sees it.
 
     Fields:
+        caller, message, version, client_id: see `Request`.
         sent: the responses; None where the client expects none.
         closed: why the node closed the connection, if it did: in words, and for its count.
         is_from_peer: whether the connection is one of a voter from now on.
     """
 
+    caller: Caller
+    message: Message
+    version: int
+    client_id: str | None = None
     sent: list[Message | None] = field(default_factory=list)
     closed: tuple[str, DropCause] | None = None
     is_from_peer: bool = False
 
-    def __call__(self, response: Message | None, permit: Permit | None = None) -> None:
-        """See `Respond`."""
+    def respond(self, response: Message | None, permit: Permit | None = None) -> None:
+        """See `Request.respond`."""
         assert self.closed is None, "nothing is sent on a closed connection"
         self.sent.append(response)
 
     def when_gone(self, forget: Callable[[], None]) -> None:
-        """See `Respond.when_gone`."""
+        """See `Request.when_gone`."""
 
     def charge(self, used_s: float) -> None:
-        """See `Respond.charge`."""
+        """See `Request.charge`."""
 
     def mark_as_from_peer(self) -> None:
-        """See `Respond.mark_as_from_peer`."""
+        """See `Request.mark_as_from_peer`."""
         self.is_from_peer = True
 
     def hang_up(self, reason: str, cause: DropCause) -> None:
-        """See `Respond.hang_up`."""
+        """See `Request.hang_up`."""
         self.closed = (reason, cause)
 
     def end(self, response: Message | None, reason: str, cause: DropCause) -> None:
-        """See `Respond.end`."""
+        """See `Request.end`."""
         if response is not None:
-            self(response)
+            self.respond(response)
         self.closed = (reason, cause)
 
     def fail(self, error: Exception) -> None:
-        """See `Respond.fail`."""
+        """See `Request.fail`."""
         raise error
 
     @property

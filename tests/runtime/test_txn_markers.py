@@ -14,9 +14,9 @@ from raft.core.effects import SendResponse
 from raft.core.events import TransactionEndRequested
 from raft.core.messages import AppendResponse
 from raft.errors import ErrorCode
+from raft.runtime.request import Request
 from raft.runtime.requests.context import Context
 from raft.runtime.requests.transactions import write_txn_markers
-from raft.runtime.respond import Respond
 from raft.types import Epoch, LeaderAndEpoch, NodeId
 from raft.wire.messages.write_txn_markers import (
     WritableTxnMarker,
@@ -37,6 +37,7 @@ class Requests:
     abandoned: list[int] = field(default_factory=list)
     responses: list[Message | None] = field(default_factory=list)
     gone: Callable[[], None] | None = None
+    message: WriteTxnMarkersRequest = field(default_factory=lambda: WriteTxnMarkersRequest(markers=()))
 
     def expect_response(self, on_response: Callable[[SendResponse], None]) -> int:
         request_id = len(self.submitted)
@@ -53,7 +54,7 @@ class Requests:
     def when_gone(self, forget: Callable[[], None]) -> None:
         self.gone = forget
 
-    def __call__(self, response: Message | None) -> None:
+    def respond(self, response: Message | None) -> None:
         self.responses.append(response)
 
     def finish(self, error: ErrorCode) -> None:
@@ -77,7 +78,8 @@ def begun(producer_ids: list[int]) -> Requests:
         )
         for producer_id in producer_ids
     )
-    write_txn_markers(cast("Context", context), WriteTxnMarkersRequest(markers=markers), cast("Respond", requests))
+    requests.message = WriteTxnMarkersRequest(markers=markers)
+    write_txn_markers(cast("Context", context), cast("Request[WriteTxnMarkersRequest]", requests))
     return requests
 
 

@@ -16,7 +16,7 @@ from raft.runtime.admissions import Admissions
 from raft.runtime.client_quotas import ClientQuotas
 from raft.runtime.fault_log import FaultLog
 from raft.runtime.requests.context import Context
-from raft.runtime.requests.handlers import handle
+from raft.runtime.requests.handle import handle
 from raft.runtime.response_budget import ResponseBudget
 from raft.runtime.scheduler import Timer
 from raft.runtime.scrubber import Scrubber
@@ -292,7 +292,7 @@ class Process:
         if self.quotas is not None:
             self.inbound(connection).throttle.begin(request.header)
         if self._guard is None:
-            handle(self.context, connection.caller, request, posted)
+            handle(self.context, posted)
         else:
             self._guard.handle(connection, request, posted)
 

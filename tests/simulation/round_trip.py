@@ -128,10 +128,11 @@ class RoundTrip:
 
 
 class PostedRequest:
-    """A request at the node that handles it; see `raft.runtime.respond.Respond`.
+    """A request at the node that handles it; see `raft.runtime.request.Request`.
 
     Attributes:
         process: the process of that node.
+        caller, message, version, client_id: see `Request`.
     """
 
     def __init__(
@@ -143,6 +144,10 @@ class PostedRequest:
         connection: AcceptedConnection,
     ) -> None:
         self.process = process
+        self.caller = connection.caller
+        self.message = received.message
+        self.version = received.header.request_api_version
+        self.client_id = received.header.client_id
         self._connection = connection
         self._guard: Guard | None = None
         self._guarded: GuardedRequest | None = None
@@ -153,8 +158,8 @@ class PostedRequest:
         self._is_done = False
         self._is_gone = False
 
-    def __call__(self, response: WireMessage | None, permit: Permit | None = None) -> None:
-        """See `Respond`."""
+    def respond(self, response: WireMessage | None, permit: Permit | None = None) -> None:
+        """See `Request.respond`."""
         assert not self._is_done, "a request gets one response"
         self._is_done = True
         self._forget = None
@@ -174,19 +179,19 @@ class PostedRequest:
             self._post_office.send_response(self._round_trip, self.process, frame, version)
 
     def when_gone(self, forget: Callable[[], None]) -> None:
-        """See `Respond.when_gone`."""
+        """See `Request.when_gone`."""
         if not self._is_gone:
             self._forget = forget
 
     def charge(self, used_s: float) -> None:
-        """See `Respond.charge`. What the simulator's threads take is time, and not processor time."""
+        """See `Request.charge`. What the simulator's threads take is time, and not processor time."""
 
     def mark_as_from_peer(self) -> None:
-        """See `Respond.mark_as_from_peer`."""
+        """See `Request.mark_as_from_peer`."""
         self._connection.is_peer = True
 
     def hang_up(self, reason: str, cause: DropCause) -> None:
-        """See `Respond.hang_up`."""
+        """See `Request.hang_up`."""
         if self._guard is not None and self._guarded is not None and not self._is_gone:
             self._guard.ended(self._guarded, cause)
         else:
@@ -194,15 +199,15 @@ class PostedRequest:
             self.connection_ended()
 
     def end(self, response: WireMessage | None, reason: str, cause: DropCause) -> None:
-        """See `Respond.end`. Only secured nodes get here."""
+        """See `Request.end`. Only secured nodes get here."""
         if self._is_gone:
             return
         if response is not None:
-            self(response)
+            self.respond(response)
         self.hang_up(reason, cause)
 
     def fail(self, error: Exception) -> None:
-        """See `Respond.fail`. A node in production closes the connection and continues.
+        """See `Request.fail`. A node in production closes the connection and continues.
 
         Raises:
             BrokenInvariantError: always, because a handler has to cope with every fault of this world.

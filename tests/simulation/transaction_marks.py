@@ -11,7 +11,7 @@ from raft.core.events import (
     TransactionEndRequested,
 )
 from raft.core.held_writes import HELD
-from raft.core.messages import AppendResponse
+from raft.core.messages import AppendResponse, ReadIndexResponse
 from raft.errors import ErrorCode
 from raft.types import FIRST_PART_PRODUCER_ID, BatchHeader, ControlType, Epoch, WriteCommit
 from tests.simulation.invariants.observer import CoreRequest, Observer
@@ -49,11 +49,11 @@ class TransactionMarkObserver(Observer):
 
     def response_sent(self, machine: Machine, request: CoreRequest, order: SendResponse, records: bytes) -> None:
         match request, order.response:
-            case ReadIndexRequested(), AppendResponse(error=ErrorCode.NONE):
+            case ReadIndexRequested(), ReadIndexResponse(error=ErrorCode.NONE):
                 self._marks.count(Mark.LATEST_CONFIRMED)
-            case ReadIndexRequested(), AppendResponse(error=ErrorCode.NOT_LEADER_OR_FOLLOWER):
+            case ReadIndexRequested(), ReadIndexResponse(error=ErrorCode.NOT_LEADER_OR_FOLLOWER):
                 self._marks.count(Mark.LATEST_REFUSED)
-            case ReadIndexRequested(), AppendResponse(error=ErrorCode.REQUEST_TIMED_OUT):
+            case ReadIndexRequested(), ReadIndexResponse(error=ErrorCode.REQUEST_TIMED_OUT):
                 self._marks.count(Mark.LATEST_NOT_CONFIRMED)
             case AppendRequested(), AppendResponse(message=message) if message == HELD:
                 self._marks.count(Mark.NEW_WRITE_WAITED)

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from raft.codec import Message
 from raft.errors import AuthenticationError, ErrorCode
-from raft.runtime.caller import Caller
 from raft.runtime.drop_cause import DropCause
+from raft.runtime.request import Request
 from raft.runtime.requests.context import Context
-from raft.runtime.respond import Respond
 from raft.security.outcomes import Outcome
 from raft.security.sasl_session import SaslSession, SaslState
 from raft.wire.messages.api_versions import ApiVersionsRequest
@@ -26,76 +25,73 @@ from raft.wire.messages.sasl import (
 _NONCES = 1 << 160
 
 
-def is_authenticated(context: Context, caller: Caller, message: Message, version: int, respond: Respond) -> bool:
+def is_authenticated(context: Context, request: Request[Message]) -> bool:
     """Return whether to handle a request. If not, this function responds to it, or closes the connection."""
+    caller, message = request.caller, request.message
     if not caller.is_admitted:
         context.count(caller, Outcome.FAILED)
-        respond.hang_up("its certificate was not accepted", DropCause.FAILED_AUTHENTICATION)
+        request.hang_up("its certificate was not accepted", DropCause.FAILED_AUTHENTICATION)
         return False
     session = caller.sasl
     if session is None:
         if isinstance(message, SaslHandshakeRequest | SaslAuthenticateRequest):
-            respond(_illegal_state(message, "the listener does not use SASL"))
+            request.respond(_illegal_state(message, "the listener does not use SASL"))
             return False
         return True
     match message:
         case _ if session.state is SaslState.FAILED:
             return False  # The connection ends after the delay.
         case SaslHandshakeRequest() if session.state in (SaslState.NEW, SaslState.COMPLETE):
-            _on_handshake(context, caller, session, message, version, respond)
+            _on_handshake(context, request, session, message)
             return False
         case SaslAuthenticateRequest() if session.state is SaslState.PROVING:
-            _on_token(context, caller, session, message, respond)
+            _on_token(context, request, session, message)
             return False
         case SaslHandshakeRequest() | SaslAuthenticateRequest():
-            _fail(context, caller, session, "the request may not come now", _illegal_state(message), respond)
+            _fail(context, request, session, "the request may not come now", _illegal_state(message))
             return False
         case _ if session.state is SaslState.COMPLETE:
             if session.has_expired(context.scheduler.now_ms()):
                 context.count(caller, Outcome.EXPIRED)
-                respond.hang_up("its session has expired (connections.max.reauth.ms)", DropCause.EXPIRED_SESSION)
+                request.hang_up("its session has expired (connections.max.reauth.ms)", DropCause.EXPIRED_SESSION)
                 return False
             return True
         case ApiVersionsRequest() if session.state is SaslState.NEW:
-            return _is_counted(context, caller, session, respond)
+            return _is_counted(context, request, session)
         case _:
-            _fail(context, caller, session, f"{type(message).__name__} came before authentication", None, respond)
+            _fail(context, request, session, f"{type(message).__name__} came before authentication", None)
             return False
 
 
 def _on_handshake(
-    context: Context,
-    caller: Caller,
-    session: SaslSession,
-    message: SaslHandshakeRequest,
-    version: int,
-    respond: Respond,
+    context: Context, request: Request[Message], session: SaslSession, message: SaslHandshakeRequest
 ) -> None:
-    if not _is_counted(context, caller, session, respond):
+    if not _is_counted(context, request, session):
         return
 
     def response(error: ErrorCode) -> SaslHandshakeResponse:
         return SaslHandshakeResponse(error_code=error, mechanisms=session.mechanisms)
 
-    if version == 0:
-        _fail(context, caller, session, "SaslHandshake has version 0", response(ErrorCode.UNSUPPORTED_VERSION), respond)
+    if request.version == 0:
+        refusal = response(ErrorCode.UNSUPPORTED_VERSION)
+        _fail(context, request, session, "SaslHandshake has version 0", refusal)
         return
     if message.mechanism not in session.mechanisms:
         reason = f"it chose an unsupported SASL mechanism; expected {', '.join(session.mechanisms)}"
-        _fail(context, caller, session, reason, response(ErrorCode.UNSUPPORTED_SASL_MECHANISM), respond)
+        _fail(context, request, session, reason, response(ErrorCode.UNSUPPORTED_SASL_MECHANISM))
         return
     try:
         session.begin(message.mechanism, f"{context.draw(_NONCES):040x}")
     except AuthenticationError as error:
-        _fail(context, caller, session, str(error), response(ErrorCode.SASL_AUTHENTICATION_FAILED), respond)
+        _fail(context, request, session, str(error), response(ErrorCode.SASL_AUTHENTICATION_FAILED))
     else:
-        respond(response(ErrorCode.NONE))
+        request.respond(response(ErrorCode.NONE))
 
 
 def _on_token(
-    context: Context, caller: Caller, session: SaslSession, message: SaslAuthenticateRequest, respond: Respond
+    context: Context, request: Request[Message], session: SaslSession, message: SaslAuthenticateRequest
 ) -> None:
-    if not _is_counted(context, caller, session, respond):
+    if not _is_counted(context, request, session):
         return
     was_known = session.is_reauthentication
     try:
@@ -104,13 +100,12 @@ def _on_token(
         refusal = SaslAuthenticateResponse(
             error_code=ErrorCode.SASL_AUTHENTICATION_FAILED, error_message=str(error), auth_bytes=b""
         )
-        reason = "; ".join([str(error), *getattr(error, "__notes__", ())])
-        _fail(context, caller, session, reason, refusal, respond)
+        _fail(context, request, session, "; ".join([str(error), *getattr(error, "__notes__", ())]), refusal)
         return
     if session.state is SaslState.COMPLETE:
-        caller.principal = f"User:{session.user}"
-        context.count(caller, Outcome.SUCCESSFUL_AGAIN if was_known else Outcome.SUCCESSFUL)
-    respond(
+        request.caller.principal = f"User:{session.user}"
+        context.count(request.caller, Outcome.SUCCESSFUL_AGAIN if was_known else Outcome.SUCCESSFUL)
+    request.respond(
         SaslAuthenticateResponse(
             error_code=ErrorCode.NONE,
             error_message=None,
@@ -120,24 +115,24 @@ def _on_token(
     )
 
 
-def _is_counted(context: Context, caller: Caller, session: SaslSession, respond: Respond) -> bool:
+def _is_counted(context: Context, request: Request[Message], session: SaslSession) -> bool:
     try:
         session.count_request()
     except AuthenticationError as error:
-        _fail(context, caller, session, str(error), None, respond)
+        _fail(context, request, session, str(error), None)
         return False
     return True
 
 
 def _fail(
-    context: Context, caller: Caller, session: SaslSession, reason: str, response: Message | None, respond: Respond
+    context: Context, request: Request[Message], session: SaslSession, reason: str, response: Message | None
 ) -> None:
     """End the connection after a delay, with the response first if there is one."""
     session.fail()
-    context.count(caller, Outcome.FAILED_AGAIN if session.is_reauthentication else Outcome.FAILED)
+    context.count(request.caller, Outcome.FAILED_AGAIN if session.is_reauthentication else Outcome.FAILED)
     context.scheduler.at(
         context.scheduler.now_ms() + context.config.failed_authentication_delay_ms,
-        lambda: respond.end(response, f"it did not authenticate: {reason}", DropCause.FAILED_AUTHENTICATION),
+        lambda: request.end(response, f"it did not authenticate: {reason}", DropCause.FAILED_AUTHENTICATION),
     )
 
 

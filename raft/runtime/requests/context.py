@@ -79,6 +79,10 @@ class Context:
         """Count the end of an authentication, or of a session."""
         self.authentications[caller.listener.name, outcome] += 1
 
+    def may(self, caller: Caller, operation: Operation) -> bool:
+        """Return whether a caller may do an operation other than PEER."""
+        return self.rules is None or self.rules().allow(caller.principal, operation)
+
     def refuse(self, caller: Caller, operation: Operation, request: str) -> None:
         """Log and count a request that the rules do not allow.
 

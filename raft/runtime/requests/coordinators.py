@@ -11,9 +11,13 @@ that ends the client's call, chosen by how the clients handle it:
 
 from __future__ import annotations
 
+from raft.codec import Message
 from raft.errors import ErrorCode
 from raft.runtime.caller import Caller
+from raft.runtime.request import Request
 from raft.runtime.requests.context import Context
+from raft.runtime.requests.refusals import in_each
+from raft.security.operations import Operation
 from raft.wire.messages.find_coordinator import (
     GROUP,
     TRANSACTION,
@@ -21,17 +25,17 @@ from raft.wire.messages.find_coordinator import (
     FindCoordinatorRequest,
     FindCoordinatorResponse,
 )
-from raft.wire.messages.join_group import JoinGroupResponse
+from raft.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
 
 _FIRST_WITH_SEVERAL_KEYS = 4
+_REFUSE_KEYS = in_each(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
 
 
-def find_coordinator(
-    context: Context, caller: Caller, request: FindCoordinatorRequest, version: int
-) -> FindCoordinatorResponse:
+def find_coordinator(context: Context, request: Request[FindCoordinatorRequest]) -> FindCoordinatorResponse:
     """Handle FindCoordinator, on every node."""
-    if version < _FIRST_WITH_SEVERAL_KEYS:
-        only = _coordinator(context, caller, request.key, request.key_type)
+    caller, message = request.caller, request.message
+    if request.version < _FIRST_WITH_SEVERAL_KEYS:
+        only = _coordinator(context, caller, message.key, message.key_type)
         return FindCoordinatorResponse(
             error_code=only.error_code,
             error_message=only.error_message,
@@ -41,12 +45,25 @@ def find_coordinator(
         )
     return FindCoordinatorResponse(
         coordinators=tuple(
-            _coordinator(context, caller, key, request.key_type) for key in dict.fromkeys(request.coordinator_keys)
+            _coordinator(context, caller, key, message.key_type) for key in dict.fromkeys(message.coordinator_keys)
         ),
     )
 
 
-def join_group() -> JoinGroupResponse:
+def right_to_find(request: FindCoordinatorRequest) -> Operation | None:
+    """Return the operation that finding a coordinator needs: who may not append has no transactions."""
+    return Operation.APPEND if request.key_type == TRANSACTION else None
+
+
+def refuse_find_coordinator(request: FindCoordinatorRequest, version: int) -> Message | None:
+    """Refuse FindCoordinator, for each key from the version on that may have several."""
+    if version >= _FIRST_WITH_SEVERAL_KEYS:
+        return _REFUSE_KEYS(request, version)
+    code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    return FindCoordinatorResponse(error_code=code, error_message=None, node_id=-1, port=-1)
+
+
+def join_group(_context: Context, _request: Request[JoinGroupRequest]) -> JoinGroupResponse:
     """Refuse JoinGroup."""
     return JoinGroupResponse(
         error_code=ErrorCode.UNSUPPORTED_VERSION, protocol_name="", leader="", member_id="", members=()

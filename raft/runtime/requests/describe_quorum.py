@@ -9,8 +9,10 @@ from raft.core.progress import ReplicaProgress
 from raft.core.roles import Leader
 from raft.errors import ErrorCode
 from raft.runtime.caller import Caller
+from raft.runtime.request import Request
 from raft.runtime.requests.context import Context
 from raft.types import ReplicaKey
+from raft.wire.headers import RELAY_CLIENT_ID
 from raft.wire.mapping.partition import INDEX, directory_uuid, or_minus_one
 from raft.wire.messages.describe_quorum import (
     OWN_VIEW_PREFIX,
@@ -30,14 +32,31 @@ _FIRST_WITH_DIRECTORY = 2
 """Older versions have no fields for directory ids and endpoints."""
 
 
-def describe_quorum(
-    context: Context, caller: Caller, request: DescribeQuorumRequest, version: int
-) -> DescribeQuorumResponse:
-    """Handle DescribeQuorum. Only the leader knows the progress of the other replicas (DESCRIBE-1).
+def describe_quorum(context: Context, request: Request[DescribeQuorumRequest]) -> DescribeQuorumResponse | None:
+    """Handle DescribeQuorum: by the leader, or with what this node knows if the leader does not respond.
+
+    A request that another node has forwarded is not forwarded again, because that could go on for ever.
+    """
+    leader = context.known_leader
+    if leader is None or request.client_id == RELAY_CLIENT_ID:
+        return _view(context, request)
+    context.relay.ask(
+        leader,
+        request.message,
+        request.version,
+        on_response=lambda response: request.respond(_relayed(context, request.caller, response)),
+        otherwise=lambda: request.respond(_view(context, request)),
+    )
+    return None
+
+
+def _view(context: Context, request: Request[DescribeQuorumRequest]) -> DescribeQuorumResponse:
+    """Return what this node knows. Only the leader knows the progress of the other replicas (DESCRIBE-1).
 
     Any other node responds with NOT_LEADER_OR_FOLLOWER and, beside that error, with what it knows itself: the leader,
     its own high watermark, and its own log end as the only replica. Kafka's tools look at the error only.
     """
+    version = request.version
     topics = tuple(
         DescribeQuorumResponseTopic(
             topic_name=topic.topic_name,
@@ -46,17 +65,17 @@ def describe_quorum(
                 for partition in topic.partitions
             ),
         )
-        for topic in request.topics
+        for topic in request.message.topics
     )
     return DescribeQuorumResponse(
         error_code=ErrorCode.NONE,
         error_message=None,
         topics=topics,
-        nodes=_nodes(context, caller) if version >= _FIRST_WITH_DIRECTORY else (),
+        nodes=_nodes(context, request.caller) if version >= _FIRST_WITH_DIRECTORY else (),
     )
 
 
-def relayed(context: Context, caller: Caller, response: Message) -> Message:
+def _relayed(context: Context, caller: Caller, response: Message) -> Message:
     """Return the leader's response to a relayed request, with the endpoints that this client can reach."""
     if not isinstance(response, DescribeQuorumResponse) or not response.nodes:
         return response

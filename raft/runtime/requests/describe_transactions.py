@@ -13,8 +13,8 @@ import re
 from collections.abc import Callable, Iterator
 
 from raft.errors import ErrorCode
+from raft.runtime.request import Request
 from raft.runtime.requests.context import Context
-from raft.runtime.respond import Respond
 from raft.runtime.response_budget import Permit
 from raft.transactions import OpenTransaction, TransactionalProducer
 from raft.wire.mapping.partition import INDEX
@@ -48,23 +48,23 @@ _LISTED_BYTES = 200
 """Memory of one entry of a list, as an object and encoded, without its name."""
 
 
-def list_transactions(context: Context, request: ListTransactionsRequest, respond: Respond) -> None:
+def list_transactions(context: Context, request: Request[ListTransactionsRequest]) -> ListTransactionsResponse | None:
     """Handle ListTransactions. Only the leader coordinates transactions; other nodes list none."""
     if not context.is_leader:
-        respond(ListTransactionsResponse(error_code=ErrorCode.NONE))
-        return
+        return ListTransactionsResponse(error_code=ErrorCode.NONE)
     table = context.engine.core.transactions
     permit = _permit(context, len(table.producers) + len(table.transactions), sum(map(len, table.producers)))
     if permit is None:
-        respond(ListTransactionsResponse(error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
-        return
-    is_wanted = _filter_of(request)
+        return ListTransactionsResponse(error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+    message = request.message
+    is_wanted = _filter_of(message)
     response = ListTransactionsResponse(
         error_code=ErrorCode.NONE,
-        unknown_state_filters=tuple(state for state in request.state_filters if state not in _STATES),
+        unknown_state_filters=tuple(state for state in message.state_filters if state not in _STATES),
         transaction_states=tuple(listed for listed, duration_ms in _all(context) if is_wanted(listed, duration_ms)),
     )
-    respond(response, permit)
+    request.respond(response, permit)
+    return None
 
 
 def _permit(context: Context, entries: int, names_bytes: int) -> Permit | None:
@@ -111,11 +111,12 @@ def _filter_of(request: ListTransactionsRequest) -> Callable[[ListedTransaction,
     return is_wanted
 
 
-def describe_transactions(context: Context, request: DescribeTransactionsRequest) -> DescribeTransactionsResponse:
+def describe_transactions(
+    context: Context, request: Request[DescribeTransactionsRequest]
+) -> DescribeTransactionsResponse:
     """Handle DescribeTransactions on the leader."""
-    return DescribeTransactionsResponse(
-        transaction_states=tuple(_described(context, name) for name in dict.fromkeys(request.transactional_ids))
-    )
+    names = dict.fromkeys(request.message.transactional_ids)
+    return DescribeTransactionsResponse(transaction_states=tuple(_described(context, name) for name in names))
 
 
 def _described(context: Context, name: str) -> DescribedTransaction:
@@ -158,13 +159,13 @@ def _part(context: Context, name: str) -> TransactionalProducer | None:
     )
 
 
-def describe_producers(context: Context, request: DescribeProducersRequest, respond: Respond) -> None:
+def describe_producers(context: Context, request: Request[DescribeProducersRequest]) -> None:
     """Handle DescribeProducers on the leader: the producers with an open transaction.
 
     A topic or a partition that is named several times is described once.
     """
     indexes: dict[str, dict[int, None]] = {}
-    for topic in request.topics:
+    for topic in request.message.topics:
         indexes.setdefault(topic.name, {}).update(dict.fromkeys(topic.partition_indexes))
     permit = _permit(context, len(context.engine.core.transactions.transactions), 0)
     response = DescribeProducersResponse(
@@ -178,7 +179,7 @@ def describe_producers(context: Context, request: DescribeProducersRequest, resp
             for name, partitions in indexes.items()
         )
     )
-    respond(response, permit)
+    request.respond(response, permit)
 
 
 def _partition(context: Context, topic: str, partition: int, *, has_room: bool) -> DescribedPartition:

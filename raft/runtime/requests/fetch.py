@@ -6,13 +6,11 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from raft.core.effects import ReadRange, SendResponse
-from raft.core.events import RequestReceived
 from raft.core.messages import ClientFetchRequest, FetchResponse
 from raft.errors import CorruptBatchError, ErrorCode
-from raft.runtime.caller import Caller
+from raft.runtime.request import Request
 from raft.runtime.requests.context import Context
-from raft.runtime.respond import Respond
-from raft.runtime.response_budget import Permit
+from raft.runtime.requests.waiting_read import WaitingRead
 from raft.storage.aborted_transactions import aborted_among
 from raft.storage.log import Log
 from raft.storage.spans import skip_to
@@ -36,16 +34,17 @@ MAX_MIN_BYTES = 1 << 20
 """Upper bound of a fetch's `min_bytes`: with so many bytes it gets a response, even if `min_bytes` is higher."""
 
 
-def client_fetch(context: Context, caller: Caller, request: wire.FetchRequest, version: int, respond: Respond) -> None:
+def client_fetch(context: Context, request: Request[wire.FetchRequest]) -> None:
     """Handle the Fetch of a client: respond with committed records after `min_bytes` or `max_wait_ms` is reached."""
-    ours = _our_partition(context, request, version)
+    message = request.message
+    ours = _our_partition(context, message, request.version)
     if ours is None:
-        _respond_without_ours(context, request, version, respond)
+        _respond_without_ours(context, request)
         return
-    core_request = client_fetch_from_wire(request, ours)
+    core_request = client_fetch_from_wire(message, ours)
     max_bytes = min(core_request.max_bytes, context.config.message_max_bytes)
-    core_request = replace(core_request, max_bytes=max_bytes, max_wait_ms=_wait_ms(request))
-    _ClientFetch(context, caller, request, version, respond, core_request).submit()
+    core_request = replace(core_request, max_bytes=max_bytes, max_wait_ms=_wait_ms(message))
+    _ClientFetch(context, request, core_request).submit()
 
 
 def _wait_ms(request: wire.FetchRequest) -> int:
@@ -60,11 +59,12 @@ def _our_partition(context: Context, request: wire.FetchRequest, version: int) -
     return None
 
 
-def _respond_without_ours(context: Context, request: wire.FetchRequest, version: int, respond: Respond) -> None:
+def _respond_without_ours(context: Context, request: Request[wire.FetchRequest]) -> None:
     """Respond to a Fetch without our partition: with errors at once; if it names no partition, after `max_wait_ms`."""
-    response = _response(context, request, version, None, ())
-    due_ms = context.scheduler.now_ms() + (0 if request.topics else _wait_ms(request))
-    respond.when_gone(context.scheduler.at(due_ms, lambda: respond(response)).cancel)
+    message = request.message
+    response = _response(context, message, request.version, None, ())
+    due_ms = context.scheduler.now_ms() + (0 if message.topics else _wait_ms(message))
+    request.when_gone(context.scheduler.at(due_ms, lambda: request.respond(response)).cancel)
 
 
 def _response(
@@ -121,42 +121,15 @@ class _Found(NamedTuple):
     compacted_end: Offset | None = None
 
 
-class _ClientFetch:
+class _ClientFetch(WaitingRead[wire.FetchRequest, ClientFetchRequest]):
     """The Fetch of one client. It is submitted again while it has found less than `min_bytes` and has time left."""
 
-    def __init__(
-        self,
-        context: Context,
-        caller: Caller,
-        request: wire.FetchRequest,
-        version: int,
-        respond: Respond,
-        core_request: ClientFetchRequest,
-    ) -> None:
-        self._context = context
-        self._caller = caller
-        self._request = request
-        self._version = version
-        self._respond = respond
-        self._core_request = core_request
-        self._min_bytes = min(request.min_bytes, MAX_MIN_BYTES, core_request.max_bytes)
-        self._deadline_ms = context.scheduler.now_ms() + _wait_ms(request)
-        self._permit: Permit | None = None
-        self._is_forgotten = False
+    def __init__(self, context: Context, request: Request[wire.FetchRequest], core_request: ClientFetchRequest) -> None:
+        super().__init__(context, request, core_request)
+        message = request.message
+        self._min_bytes = min(message.min_bytes, MAX_MIN_BYTES, core_request.max_bytes)
+        self._deadline_ms = context.scheduler.now_ms() + _wait_ms(message)
         self._is_read_empty = False
-
-    def submit(self) -> None:
-        """Submit the request to the core."""
-        request_id = self._context.engine.expect_response(self._on_response)
-        self._respond.when_gone(lambda: self._forget(request_id))
-        self._context.engine.submit(RequestReceived(request_id=request_id, request=self._core_request))
-
-    def _forget(self, request_id: int) -> None:
-        """Drop the fetch: the client has disconnected."""
-        self._is_forgotten = True
-        self._context.engine.abandon(request_id)
-        if self._permit is not None:
-            self._context.responses.release(self._permit)
 
     def _on_response(self, effect: SendResponse) -> None:
         response, read = effect.response, effect.read
@@ -233,7 +206,8 @@ class _ClientFetch:
         return True
 
     def _send_response(self, response: FetchResponse, found: _Found) -> None:
-        partition = fetch_partition_to_wire(response, found.records, self._version, found.aborted, found.compacted_end)
-        reachable = replace(response.leader, endpoints=self._context.leader_endpoints(self._caller))
-        endpoints = fetch_endpoints_to_wire(reachable, self._version)
-        self._respond(_response(self._context, self._request, self._version, partition, endpoints), self._permit)
+        request, version = self._request, self._request.version
+        partition = fetch_partition_to_wire(response, found.records, version, found.aborted, found.compacted_end)
+        reachable = replace(response.leader, endpoints=self._context.leader_endpoints(request.caller))
+        endpoints = fetch_endpoints_to_wire(reachable, version)
+        request.respond(_response(self._context, request.message, version, partition, endpoints), self._permit)

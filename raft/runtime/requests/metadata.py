@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from raft.errors import ErrorCode
-from raft.runtime.caller import Caller
-from raft.runtime.requests.authorization import may
+from raft.runtime.request import Request
 from raft.runtime.requests.context import Context
 from raft.security.operations import Operation
 from raft.types import ZERO_UUID, NodeId
@@ -26,19 +25,21 @@ from raft.wire.messages.metadata import (
 _FIRST_BY_TOPIC_ID = 12
 
 
-def metadata(context: Context, caller: Caller, request: MetadataRequest, version: int) -> MetadataResponse:
+def metadata(context: Context, request: Request[MetadataRequest]) -> MetadataResponse:
     """Handle Metadata. Topics null requests all topics, an empty list none; in version 0 an empty list requests all."""
-    wants_all = request.topics is None or (version == 0 and not request.topics)
-    is_visible = may(context, caller, Operation.DESCRIBE)
+    caller, version = request.caller, request.version
+    asked = request.message.topics
+    wants_all = asked is None or (version == 0 and not asked)
+    is_visible = context.may(caller, Operation.DESCRIBE)
     topics: tuple[MetadataResponseTopic, ...]
-    if not is_visible and (wants_all or request.topics):
+    if not is_visible and (wants_all or asked):
         context.refuse(caller, Operation.DESCRIBE, "MetadataRequest")
     if wants_all:
         topics = (_our_topic(context),) if is_visible else ()
     elif is_visible:
-        topics = tuple(_topic(context, topic, version) for topic in request.topics or ())
+        topics = tuple(_topic(context, topic, version) for topic in asked or ())
     else:
-        topics = tuple(_invisible_topic(topic, version) for topic in request.topics or ())
+        topics = tuple(_invisible_topic(topic, version) for topic in asked or ())
     return MetadataResponse(
         brokers=tuple(
             MetadataResponseBroker(
@@ -103,17 +104,17 @@ def _our_topic(context: Context) -> MetadataResponseTopic:
     )
 
 
-def describe_cluster(context: Context, caller: Caller, request: DescribeClusterRequest) -> DescribeClusterResponse:
+def describe_cluster(context: Context, request: Request[DescribeClusterRequest]) -> DescribeClusterResponse:
     """Handle DescribeCluster: each node is listed as broker and as controller, and the leader is the controller."""
     return DescribeClusterResponse(
         error_code=ErrorCode.NONE,
-        endpoint_type=request.endpoint_type,
+        endpoint_type=request.message.endpoint_type,
         cluster_id=context.cluster_id,
         controller_id=or_minus_one(context.serving_leader),
         brokers=tuple(
             DescribeClusterBroker(
                 broker_id=node_id, host=endpoint.host, port=endpoint.port, rack=_rack_of(context, node_id)
             )
-            for node_id, endpoint in sorted(context.nodes(caller).items())
+            for node_id, endpoint in sorted(context.nodes(request.caller).items())
         ),
     )

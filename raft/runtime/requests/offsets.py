@@ -8,13 +8,13 @@ from dataclasses import replace
 
 from raft.core.effects import SendResponse
 from raft.core.events import ReadIndexRequested
-from raft.core.messages import AppendResponse
+from raft.core.messages import ReadIndexResponse
 from raft.errors import CorruptBatchError, ErrorCode
+from raft.runtime.request import Request
 from raft.runtime.requests.batch_plan import plan_batch
 from raft.runtime.requests.context import Context
 from raft.runtime.requests.fetch import LONGEST_WAIT_MS
-from raft.runtime.requests.refusals import refused_list_offsets
-from raft.runtime.respond import Respond
+from raft.runtime.requests.refusals import refused_in_each
 from raft.storage.log import Log
 from raft.storage.timestamps import TimestampOffset
 from raft.types import Epoch, Offset
@@ -44,32 +44,34 @@ _FIRST_WITH_OFFSET_NOT_AVAILABLE = 5
 _UNKNOWN = -1
 
 
-def list_offsets(context: Context, request: ListOffsetsRequest, version: int, respond: Respond) -> None:
+def list_offsets(context: Context, request: Request[ListOffsetsRequest]) -> None:
     """Handle ListOffsets on the leader. Offsets that the core knows are read now; times are searched on the disk.
 
     A linearizable request waits until a majority has confirmed this leader (READ-1).
     """
-    if not request.is_linearizable or not context.is_leader:
-        _list_offsets(context, request, version, respond)
+    message = request.message
+    if not message.is_linearizable or not context.is_leader:
+        _list_offsets(context, request)
         return
 
     def on_response(effect: SendResponse) -> None:
         response = effect.response
-        assert isinstance(response, AppendResponse), "the response to a linearizable read"
+        assert isinstance(response, ReadIndexResponse), "the response to a linearizable read"
         if response.error == ErrorCode.NONE:
-            _list_offsets(context, request, version, respond)
+            _list_offsets(context, request)
         else:
-            respond(refused_list_offsets(request, response.error))
+            request.respond(refused_in_each(message, ErrorCode(response.error)))
 
     request_id = context.engine.expect_response(on_response)
-    respond.when_gone(lambda: context.engine.abandon(request_id))
-    timeout_ms = min(request.timeout_ms, LONGEST_WAIT_MS) if request.timeout_ms > 0 else LONGEST_WAIT_MS
+    request.when_gone(lambda: context.engine.abandon(request_id))
+    timeout_ms = min(message.timeout_ms, LONGEST_WAIT_MS) if message.timeout_ms > 0 else LONGEST_WAIT_MS
     context.engine.submit(ReadIndexRequested(request_id=request_id, timeout_ms=timeout_ms))
 
 
-def _list_offsets(context: Context, request: ListOffsetsRequest, version: int, respond: Respond) -> None:
+def _list_offsets(context: Context, request: Request[ListOffsetsRequest]) -> None:
+    message = request.message
     count_of = Counter(
-        (topic.name, partition.partition_index) for topic in request.topics for partition in topic.partitions
+        (topic.name, partition.partition_index) for topic in message.topics for partition in topic.partitions
     )
     topics = [
         (
@@ -79,14 +81,14 @@ def _list_offsets(context: Context, request: ListOffsetsRequest, version: int, r
                     context,
                     topic.name,
                     partition,
-                    version,
-                    read_committed=request.isolation_level == READ_COMMITTED,
+                    request.version,
+                    read_committed=message.isolation_level == READ_COMMITTED,
                     is_repeated=count_of[topic.name, partition.partition_index] > 1,
                 )
                 for partition in topic.partitions
             ],
         )
-        for topic in request.topics
+        for topic in message.topics
     ]
 
     def find(log: Log) -> ListOffsetsResponse:
@@ -99,8 +101,9 @@ def _list_offsets(context: Context, request: ListOffsetsRequest, version: int, r
 
     def on_found(found: ListOffsetsResponse | CorruptBatchError) -> None:
         if isinstance(found, CorruptBatchError):
-            found = refused_list_offsets(request, ErrorCode.STORAGE_ERROR)
-        respond(found)
+            request.respond(refused_in_each(message, ErrorCode.STORAGE_ERROR))
+        else:
+            request.respond(found)
 
     context.disk.search(find, on_found)
 
@@ -174,30 +177,31 @@ def _offset_error(context: Context, topic: str, requested: ListOffsetsRequestPar
     return error
 
 
-def offset_for_leader_epoch(context: Context, request: OffsetForLeaderEpochRequest, respond: Respond) -> None:
+def offset_for_leader_epoch(context: Context, request: Request[OffsetForLeaderEpochRequest]) -> None:
     """Handle OffsetForLeaderEpoch from the epoch cache, with the high watermark as upper bound.
 
     A batch is planned (CLIENT-15) as a job of the disk, and only for a request with one partition: our clients send no
     other, and a request could name many.
     """
+    topics = request.message.topics
     response = OffsetForLeaderEpochResponse(
         topics=tuple(
             OffsetForLeaderEpochResponseTopic(
                 topic=topic.topic,
                 partitions=tuple(_epoch_end(context, topic.topic, partition) for partition in topic.partitions),
             )
-            for topic in request.topics
+            for topic in topics
         )
     )
-    partitions = [partition for topic in request.topics for partition in topic.partitions]
+    partitions = [partition for topic in topics for partition in topic.partitions]
     last_stable_offset = context.engine.core.last_stable_offset
     if len(partitions) != 1 or partitions[0].batch_plan_request.start_offset < 0 or last_stable_offset is None:
-        respond(response)
+        request.respond(response)
         return
     (topic,) = (topic for topic in response.topics if topic.partitions)
     (partition,) = topic.partitions
     if partition.error_code != ErrorCode.NONE:
-        respond(response)
+        request.respond(response)
         return
 
     def find(log: Log) -> Generator[None, None, OffsetForLeaderEpochResponse]:
@@ -209,7 +213,7 @@ def offset_for_leader_epoch(context: Context, request: OffsetForLeaderEpochReque
         if isinstance(found, CorruptBatchError):
             damaged = replace(partition, error_code=ErrorCode.STORAGE_ERROR)
             found = replace(response, topics=(replace(topic, partitions=(damaged,)),))
-        respond(found)
+        request.respond(found)
 
     context.disk.search_in_pieces(find, on_found)
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from raft.codec import Message
 from raft.core.effects import SendResponse
 from raft.core.events import AppendRequested
 from raft.core.messages import AppendResponse
 from raft.errors import ErrorCode, RequestError
 from raft.records.header import is_compressed
 from raft.records.produced import read_produced_batch
-from raft.runtime.caller import Caller
+from raft.runtime.request import Request
 from raft.runtime.requests.context import Context
-from raft.runtime.respond import Respond
+from raft.runtime.requests.refusals import in_each
 from raft.types import Batch, BatchHeader, CleanupPolicy, LeaderAndEpoch
 from raft.wire.mapping.partition import or_minus_one
 from raft.wire.messages.nodes import BrokerEndpoint, LeaderIdAndEpoch
@@ -26,6 +27,7 @@ from raft.wire.messages.produce import (
     ProduceResponseTopic,
 )
 
+_REFUSE = in_each(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 _FIRST_BY_TOPIC_ID = 13
 _FIRST_WITH_LEADER = 10
 _QUICK_BYTES = 256 << 10
@@ -51,11 +53,9 @@ class _Checked(NamedTuple):
 class _PartitionResponses:
     """The response to one Produce request; sent when the response of its last partition is added."""
 
-    def __init__(self, request: ProduceRequest, version: int, respond: Respond) -> None:
+    def __init__(self, request: Request[ProduceRequest]) -> None:
         self._request = request
-        self._version = version
-        self._respond = respond
-        self._missing = sum(len(topic.partition_data) for topic in request.topic_data)
+        self._missing = sum(len(topic.partition_data) for topic in request.message.topic_data)
         self._partitions: dict[tuple[int, int], ProduceResponsePartition] = {}
         self._endpoints: tuple[BrokerEndpoint, ...] = ()
 
@@ -75,8 +75,9 @@ class _PartitionResponses:
         """Send the response if no partition is missing. With acks=0 the client expects none."""
         if self._missing:
             return
-        if self._request.acks == 0:
-            self._respond(None)
+        message = self._request.message
+        if message.acks == 0:
+            self._request.respond(None)
             return
         topics = tuple(
             ProduceResponseTopic(
@@ -86,24 +87,30 @@ class _PartitionResponses:
                     self._partitions[topic_at, partition_at] for partition_at in range(len(topic.partition_data))
                 ),
             )
-            for topic_at, topic in enumerate(self._request.topic_data)
+            for topic_at, topic in enumerate(message.topic_data)
         )
-        self._respond(ProduceResponse(responses=topics, node_endpoints=self._endpoints))
+        self._request.respond(ProduceResponse(responses=topics, node_endpoints=self._endpoints))
 
 
-def produce(context: Context, caller: Caller, request: ProduceRequest, version: int, respond: Respond) -> None:
+def produce(context: Context, request: Request[ProduceRequest]) -> None:
     """Handle Produce. An append is acknowledged when it is committed, with any value of `acks`."""
-    responses = _PartitionResponses(request, version, respond)
+    message, version = request.message, request.version
+    responses = _PartitionResponses(request)
     responses.respond_if_complete()
     drop = context.admissions.admit(
-        caller,
-        lambda: _check(context, request, version),
-        lambda checked: _begin(context, caller, request, version, responses, checked),
-        failed=respond.fail,
-        charge=respond.charge,
-        is_quick=not context.is_leader or _is_quick(request),
+        request.caller,
+        lambda: _check(context, message, version),
+        lambda checked: _begin(context, request, responses, checked),
+        failed=request.fail,
+        charge=request.charge,
+        is_quick=not context.is_leader or _is_quick(message),
     )
-    respond.when_gone(drop)
+    request.when_gone(drop)
+
+
+def refuse_produce(request: ProduceRequest, version: int) -> Message | None:
+    """Refuse Produce; with acks=0 the client expects no response."""
+    return None if request.acks == 0 else _REFUSE(request, version)
 
 
 def _is_quick(request: ProduceRequest) -> bool:
@@ -128,9 +135,7 @@ def _check(context: Context, request: ProduceRequest, version: int) -> list[_Che
 
 def _begin(
     context: Context,
-    caller: Caller,
-    request: ProduceRequest,
-    version: int,
+    request: Request[ProduceRequest],
     responses: _PartitionResponses,
     checked: Sequence[_Checked],
 ) -> None:
@@ -138,13 +143,13 @@ def _begin(
         if isinstance(one.outcome, ProduceResponsePartition):
             responses.add(one.place, one.outcome)
             continue
-        on_response = _response_adder(context, caller, responses, one.place, one.partition, version)
+        on_response = _response_adder(context, request, responses, one.place, one.partition)
         if one.outcome is None:
             error = ErrorCode.NOT_LEADER_OR_FOLLOWER
             leader = LeaderAndEpoch(epoch=context.epoch, leader_id=context.serving_leader)
             on_response(AppendResponse(error=error, leader=leader))
         else:
-            _append(context, request, one.outcome, on_response)
+            _append(context, request.message, one.outcome, on_response)
 
 
 def _validate(
@@ -222,10 +227,14 @@ def _append(
 
 
 def _response_adder(
-    context: Context, caller: Caller, responses: _PartitionResponses, place: tuple[int, int], index: int, version: int
+    context: Context,
+    request: Request[ProduceRequest],
+    responses: _PartitionResponses,
+    place: tuple[int, int],
+    index: int,
 ) -> Callable[[AppendResponse], None]:
     """Return a function that takes the core's response and adds that of the partition."""
-    has_leader = version >= _FIRST_WITH_LEADER
+    caller, has_leader = request.caller, request.version >= _FIRST_WITH_LEADER
 
     def add(response: AppendResponse) -> None:
         is_lost = response.error == ErrorCode.NOT_LEADER_OR_FOLLOWER and has_leader

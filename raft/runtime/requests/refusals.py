@@ -1,243 +1,123 @@
-"""The responses to requests that are refused. The error code of a refusal is that of Kafka's brokers and controllers.
+"""The responses that refuse a request, made of the messages themselves: what a request names, with an error code.
 
-Source: Kafka's KafkaApis and ControllerApis.
+A response has the topics and partitions of its request, or the ids that the request names, in arrays of the same depth.
+So a refusal is the response whose arrays have an entry for each of these, with the name, the index or the id, and with
+the error code in the innermost entries.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from dataclasses import MISSING, fields
+from typing import Any, TypeVar
+
 from raft.codec import Message
+from raft.codec.schema import Array, Field, Structure
+from raft.codec.types import Blob, Text
+from raft.codec.versions import NO_VERSIONS
 from raft.errors import ErrorCode
-from raft.wire.messages.describe_quorum import DescribeQuorumRequest, DescribeQuorumResponse
-from raft.wire.messages.describe_transactions import (
-    DescribedPartition,
-    DescribedTopic,
-    DescribedTransaction,
-    DescribeProducersRequest,
-    DescribeProducersResponse,
-    DescribeTransactionsRequest,
-    DescribeTransactionsResponse,
-    ListTransactionsRequest,
-    ListTransactionsResponse,
-)
-from raft.wire.messages.fetch import FetchRequest, FetchResponse, FetchResponsePartition, FetchResponseTopic
-from raft.wire.messages.find_coordinator import (
-    Coordinator,
-    FindCoordinatorRequest,
-    FindCoordinatorResponse,
-)
-from raft.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
-from raft.wire.messages.list_offsets import (
-    ListOffsetsRequest,
-    ListOffsetsResponse,
-    ListOffsetsResponsePartition,
-    ListOffsetsResponseTopic,
-)
-from raft.wire.messages.offset_for_leader_epoch import (
-    OffsetForLeaderEpochRequest,
-    OffsetForLeaderEpochResponse,
-    OffsetForLeaderEpochResponsePartition,
-    OffsetForLeaderEpochResponseTopic,
-)
-from raft.wire.messages.produce import (
-    ProduceRequest,
-    ProduceResponse,
-    ProduceResponsePartition,
-    ProduceResponseTopic,
-)
-from raft.wire.messages.transactions import (
-    AddPartitionsToTxnPartitionResult,
-    AddPartitionsToTxnRequest,
-    AddPartitionsToTxnResponse,
-    AddPartitionsToTxnTopicResult,
-    EndTxnRequest,
-    EndTxnResponse,
-)
-from raft.wire.messages.write_txn_markers import (
-    WritableTxnMarkerPartitionResult,
-    WritableTxnMarkerResult,
-    WritableTxnMarkerTopicResult,
-    WriteTxnMarkersRequest,
-    WriteTxnMarkersResponse,
-)
+from raft.wire.apis import api_of
 
-_TOPIC = ErrorCode.TOPIC_AUTHORIZATION_FAILED
-_CLUSTER = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
-_TRANSACTIONAL_ID = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-_FIRST_WITH_SEVERAL_KEYS = 4
+AnyMessage = TypeVar("AnyMessage", bound=Message)
+
+Refuse = Callable[[AnyMessage, int], Message | None]
+"""Returns the response to a request of a version that is refused; None if its sender expects none."""
+
+_ERROR = "error_code"
+_NAMES = frozenset(("name", "topic", "topic_id", "index", "partition", "partition_index", "producer_id"))
+"""The fields by which requests and responses name topics, partitions and producers."""
+
+_OTHER_NAMES = {"partition_index": "partition"}
+"""Fields of responses that have another name in the request."""
 
 
-def refusal(message: Message, version: int) -> Message | None:
-    """Return the response to a request that the caller may not send; None if the caller expects none.
+def at_top(code: ErrorCode) -> Refuse[Any]:
+    """Refuse a request by the error code of its whole response."""
 
-    Args:
-        message: a request for which `operation_of` (`authorization.py`) names an operation.
-        version: of the request.
-    """
-    match message:
-        case ProduceRequest():
-            return _of_produce(message)
-        case FetchRequest():
-            return _of_fetch(message)
-        case ListOffsetsRequest():
-            return refused_list_offsets(message, _TOPIC)
-        case OffsetForLeaderEpochRequest():
-            return _of_end_offsets(message)
-        case InitProducerIdRequest():
-            error = _CLUSTER if message.transactional_id is None else _TRANSACTIONAL_ID
-            return InitProducerIdResponse(error_code=error, producer_epoch=-1)
-        case AddPartitionsToTxnRequest():
-            return _of_add_partitions(message)
-        case EndTxnRequest():
-            return EndTxnResponse(error_code=_TRANSACTIONAL_ID)
-        case WriteTxnMarkersRequest():
-            return _of_markers(message)
-        case FindCoordinatorRequest():
-            return _of_find_coordinator(message, version)
-        case DescribeQuorumRequest():
-            return DescribeQuorumResponse(error_code=_CLUSTER, topics=())
-        case DescribeProducersRequest():
-            return _of_describe_producers(message)
-        case DescribeTransactionsRequest():
-            return DescribeTransactionsResponse(
-                transaction_states=tuple(
-                    DescribedTransaction(error_code=_TRANSACTIONAL_ID, transactional_id=name)
-                    for name in message.transactional_ids
-                )
-            )
-        case ListTransactionsRequest():
-            return ListTransactionsResponse(error_code=_CLUSTER)
-        case _:
-            raise AssertionError(f"{type(message).__name__} needs no operation")
+    def refuse(request: Message, _version: int) -> Message:
+        response: type[Message] = api_of(request).response
+        return _filled(response, None, {_ERROR: code})
+
+    return refuse
 
 
-def _of_produce(request: ProduceRequest) -> Message | None:
-    if request.acks == 0:
+def in_each(code: ErrorCode) -> Refuse[Any]:
+    """Refuse a request by an error code for each partition, or each id, that it names."""
+    return lambda request, _version: refused_in_each(request, code)
+
+
+def refused_in_each(request: Message, code: ErrorCode) -> Message:
+    """Return the response with an error code for each partition, or each id, that a request names."""
+    return _refused(api_of(request).response, request, code)
+
+
+def _refused(response: type[Message], named: object, code: int) -> Message:
+    """Return a struct of a response for what a request names there: a struct of the request, or an id."""
+    entries = _entries_of(named)
+    values: dict[str, object] = {}
+    for field in response.__struct__.fields:
+        element = _element_of(field)
+        if entries is not None and element is not None:
+            values[field.name] = tuple(_refused(element, entry, code) for entry in entries)
+            break
+    else:
+        values = {field.name: code for field in response.__struct__.fields if field.name.endswith(_ERROR)}
+    return _filled(response, named, values)
+
+
+def _entries_of(named: object) -> Iterable[object] | None:
+    """Return the first array of a struct of a request; of an array of ids each once. None if it has no array."""
+    if not isinstance(named, Message):
         return None
-    return ProduceResponse(
-        responses=tuple(
-            ProduceResponseTopic(
-                name=topic.name,
-                topic_id=topic.topic_id,
-                partition_responses=tuple(
-                    ProduceResponsePartition(index=partition.index, error_code=_TOPIC, base_offset=-1)
-                    for partition in topic.partition_data
-                ),
-            )
-            for topic in request.topic_data
-        )
-    )
+    for field in named.__struct__.fields:
+        if isinstance(field.type, Array):
+            entries = getattr(named, field.name)
+            return entries if isinstance(field.type.element, Structure) else dict.fromkeys(entries)
+    return None
 
 
-def _of_fetch(request: FetchRequest) -> Message:
-    return FetchResponse(
-        responses=tuple(
-            FetchResponseTopic(
-                topic=topic.topic,
-                topic_id=topic.topic_id,
-                partitions=tuple(
-                    FetchResponsePartition(
-                        partition_index=partition.partition,
-                        error_code=_TOPIC,
-                        high_watermark=-1,
-                        aborted_transactions=None,
-                        records=b"",
-                    )
-                    for partition in topic.partitions
-                ),
-            )
-            for topic in request.topics
-        )
-    )
+def _element_of(field: Field) -> type[Message] | None:
+    """Return the class of the elements of an array of structs; None for any other field."""
+    if isinstance(field.type, Array) and isinstance(field.type.element, Structure):
+        return field.type.element.struct.message_class
+    return None
 
 
-def refused_list_offsets(request: ListOffsetsRequest, error: int) -> ListOffsetsResponse:
-    """Return the response with an error in each partition."""
-    return ListOffsetsResponse(
-        topics=tuple(
-            ListOffsetsResponseTopic(
-                name=topic.name,
-                partitions=tuple(
-                    ListOffsetsResponsePartition(partition_index=partition.partition_index, error_code=error)
-                    for partition in topic.partitions
-                ),
-            )
-            for topic in request.topics
-        )
-    )
+def _filled(response: type[AnyMessage], named: object, values: dict[str, Any]) -> AnyMessage:
+    """Return a struct with these values, with what names the same thing in the request, and nothing else."""
+    is_required = {each.name: each.default is MISSING for each in fields(response)}
+    is_used = False
+    for field in response.__struct__.fields:
+        if field.name in values:
+            continue
+        if isinstance(named, Message):
+            found = _named_in(named, field.name)
+            if found is not None:
+                values[field.name] = found
+                continue
+        elif named is not None and not is_used and isinstance(field.type, Text) == isinstance(named, str):
+            values[field.name], is_used = named, True
+            continue
+        if is_required[field.name]:
+            values[field.name] = _nothing(field)
+    return response(**values)
 
 
-def _of_end_offsets(request: OffsetForLeaderEpochRequest) -> Message:
-    return OffsetForLeaderEpochResponse(
-        topics=tuple(
-            OffsetForLeaderEpochResponseTopic(
-                topic=topic.topic,
-                partitions=tuple(
-                    OffsetForLeaderEpochResponsePartition(partition=partition.partition, error_code=_TOPIC)
-                    for partition in topic.partitions
-                ),
-            )
-            for topic in request.topics
-        )
-    )
+def _named_in(request: Message, name: str) -> object:
+    if name not in _NAMES:
+        return None
+    found = getattr(request, name, None)
+    return getattr(request, _OTHER_NAMES.get(name, name), None) if found is None else found
 
 
-def _of_add_partitions(request: AddPartitionsToTxnRequest) -> Message:
-    return AddPartitionsToTxnResponse(
-        results_by_topic=tuple(
-            AddPartitionsToTxnTopicResult(
-                name=topic.name,
-                results_by_partition=tuple(
-                    AddPartitionsToTxnPartitionResult(partition_index=partition, partition_error_code=_TRANSACTIONAL_ID)
-                    for partition in topic.partitions
-                ),
-            )
-            for topic in request.topics
-        )
-    )
-
-
-def _of_markers(request: WriteTxnMarkersRequest) -> Message:
-    return WriteTxnMarkersResponse(
-        markers=tuple(
-            WritableTxnMarkerResult(
-                producer_id=marker.producer_id,
-                topics=tuple(
-                    WritableTxnMarkerTopicResult(
-                        name=topic.name,
-                        partitions=tuple(
-                            WritableTxnMarkerPartitionResult(partition_index=partition, error_code=_CLUSTER)
-                            for partition in topic.partition_indexes
-                        ),
-                    )
-                    for topic in marker.topics
-                ),
-            )
-            for marker in request.markers
-        )
-    )
-
-
-def _of_find_coordinator(request: FindCoordinatorRequest, version: int) -> Message:
-    if version < _FIRST_WITH_SEVERAL_KEYS:
-        return FindCoordinatorResponse(error_code=_TRANSACTIONAL_ID, error_message=None, node_id=-1, port=-1)
-    return FindCoordinatorResponse(
-        coordinators=tuple(
-            Coordinator(key=key, node_id=-1, host="", port=-1, error_code=_TRANSACTIONAL_ID, error_message=None)
-            for key in dict.fromkeys(request.coordinator_keys)
-        )
-    )
-
-
-def _of_describe_producers(request: DescribeProducersRequest) -> Message:
-    return DescribeProducersResponse(
-        topics=tuple(
-            DescribedTopic(
-                name=topic.name,
-                partitions=tuple(
-                    DescribedPartition(partition_index=partition, error_code=_TOPIC)
-                    for partition in topic.partition_indexes
-                ),
-            )
-            for topic in request.topics
-        )
-    )
+def _nothing(field: Field) -> object:
+    """Return the value of a field that a refusal has no value for."""
+    match field.type:
+        case Array():
+            return ()
+        case Blob():
+            return b""
+        case Text():
+            return None if field.nullable != NO_VERSIONS else ""
+        case _:
+            return -1

@@ -15,7 +15,6 @@ from typing import Protocol
 
 from raft.codec import Message
 from raft.types import Endpoint
-from raft.wire.headers import RELAY_CLIENT_ID, RequestHeader
 
 
 class Relay(Protocol):
@@ -40,8 +39,3 @@ class Relay(Protocol):
             otherwise: called instead if the leader does not respond in time, or if too many requests wait.
         """
         ...
-
-
-def is_relayed(header: RequestHeader) -> bool:
-    """Return whether a node has forwarded the request. It is not forwarded again, because that could go on for ever."""
-    return header.client_id == RELAY_CLIENT_ID

@@ -6,14 +6,16 @@ looks for the coordinator and sends the request again. The leader recognizes a r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
+from raft.codec import Message
 from raft.core.effects import SendResponse
 from raft.core.events import ProducerInitRequested, TransactionEndRequested
 from raft.core.messages import AppendResponse
 from raft.errors import ErrorCode
+from raft.runtime.request import Request
 from raft.runtime.requests.context import Context
-from raft.runtime.respond import Respond
+from raft.runtime.requests.refusals import at_top
 from raft.types import ControlType
 from raft.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
 from raft.wire.messages.transactions import (
@@ -45,43 +47,50 @@ _FIRST_END_WITH_EPOCH = 5
 _UNKNOWN_OUTCOMES = (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.REQUEST_TIMED_OUT)
 
 
-def init_producer_id(context: Context, request: InitProducerIdRequest, version: int, respond: Respond) -> None:
+def init_producer_id(context: Context, request: Request[InitProducerIdRequest]) -> InitProducerIdResponse | None:
     """Handle InitProducerId: on every node without a transactional id, because producer ids are random (CLIENT-7)."""
-    name = request.transactional_id
+    message, version = request.message, request.version
+    name = message.transactional_id
     if name is None:
         producer_id = context.draw(_PRODUCER_IDS)
-        respond(InitProducerIdResponse(error_code=ErrorCode.NONE, producer_id=producer_id, producer_epoch=0))
-        return
-    if not _is_valid(name) or context.config.records_strict or request.enable_2pc or request.keep_prepared_txn:
-        respond(InitProducerIdResponse(error_code=ErrorCode.INVALID_REQUEST, producer_epoch=-1))
-        return
+        return InitProducerIdResponse(error_code=ErrorCode.NONE, producer_id=producer_id, producer_epoch=0)
+    if not _is_valid(name) or context.config.records_strict or message.enable_2pc or message.keep_prepared_txn:
+        return InitProducerIdResponse(error_code=ErrorCode.INVALID_REQUEST, producer_epoch=-1)
 
     def on_response(response: AppendResponse) -> None:
         error = _error_of(response, knows_fenced=version >= _FIRST_INIT_WITH_FENCED)
         producer_id, producer_epoch = _producer_of(response)
-        respond(InitProducerIdResponse(error_code=error, producer_id=producer_id, producer_epoch=producer_epoch))
+        request.respond(
+            InitProducerIdResponse(error_code=error, producer_id=producer_id, producer_epoch=producer_epoch)
+        )
 
     context.engine.submit(
         ProducerInitRequested(
             request_id=_expect(context, on_response),
             transactional_id=name,
-            transaction_timeout_ms=request.transaction_timeout_ms,
+            transaction_timeout_ms=message.transaction_timeout_ms,
             new_producer_id=context.draw(_PRODUCER_IDS),
-            present=(request.producer_id, request.producer_epoch) if request.producer_id >= 0 else None,
+            present=(message.producer_id, message.producer_epoch) if message.producer_id >= 0 else None,
             timeout_ms=_WAIT_MS,
         )
     )
+    return None
+
+
+def refuse_init_producer_id(request: InitProducerIdRequest, version: int) -> Message | None:
+    """Refuse InitProducerId; without a transactional id the cluster refuses it."""
+    has_id = request.transactional_id is not None
+    code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED if has_id else ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    return at_top(code)(request, version)
 
 
 def _is_valid(name: str) -> bool:
     return 0 < len(name.encode()) <= LONGEST_TRANSACTIONAL_ID_BYTES and not is_reserved(name)
 
 
-def add_partitions_to_txn(
-    context: Context, request: AddPartitionsToTxnRequest, version: int
-) -> AddPartitionsToTxnResponse:
+def add_partitions_to_txn(context: Context, request: Request[AddPartitionsToTxnRequest]) -> AddPartitionsToTxnResponse:
     """Handle AddPartitionsToTxn: check the producer. A transaction begins with its first batch, which names it."""
-    error = _producer_error(context, request, knows_fenced=version >= _FIRST_END_WITH_FENCED)
+    error = _producer_error(context, request.message, knows_fenced=request.version >= _FIRST_END_WITH_FENCED)
     return AddPartitionsToTxnResponse(
         results_by_topic=tuple(
             AddPartitionsToTxnTopicResult(
@@ -94,7 +103,7 @@ def add_partitions_to_txn(
                     for partition in topic.partitions
                 ),
             )
-            for topic in request.topics
+            for topic in request.message.topics
         )
     )
 
@@ -110,49 +119,50 @@ def _producer_error(context: Context, request: AddPartitionsToTxnRequest, *, kno
     return ErrorCode.NONE
 
 
-def end_txn(context: Context, request: EndTxnRequest, version: int, respond: Respond) -> None:
+def end_txn(context: Context, request: Request[EndTxnRequest]) -> None:
     """Handle EndTxn. The response is sent when the marker is committed."""
+    message, version = request.message, request.version
 
     def on_response(response: AppendResponse) -> None:
         error = _error_of(response, knows_fenced=version >= _FIRST_END_WITH_FENCED)
         producer_id, producer_epoch = _producer_of(response)
-        respond(EndTxnResponse(error_code=error, producer_id=producer_id, producer_epoch=producer_epoch))
+        request.respond(EndTxnResponse(error_code=error, producer_id=producer_id, producer_epoch=producer_epoch))
 
     context.engine.submit(
         TransactionEndRequested(
             request_id=_expect(context, on_response),
-            transactional_id=request.transactional_id,
-            producer_id=request.producer_id,
-            producer_epoch=request.producer_epoch,
-            end=ControlType.COMMIT if request.committed else ControlType.ABORT,
+            transactional_id=message.transactional_id,
+            producer_id=message.producer_id,
+            producer_epoch=message.producer_epoch,
+            end=ControlType.COMMIT if message.committed else ControlType.ABORT,
             new_producer_id=context.draw(_PRODUCER_IDS) if version >= _FIRST_END_WITH_EPOCH else None,
             timeout_ms=_WAIT_MS,
         )
     )
 
 
-def write_txn_markers(context: Context, request: WriteTxnMarkersRequest, respond: Respond) -> None:
+def write_txn_markers(context: Context, request: Request[WriteTxnMarkersRequest]) -> None:
     """Handle WriteTxnMarkers: an operator aborts transactions."""
-    _Markers(context, request.markers, respond).end_next()
+    _Markers(context, request).end_next()
 
 
 class _Markers:
     """The markers of one request, one after the other: there may be thousands, and appends come between them."""
 
-    def __init__(self, context: Context, markers: Sequence[WritableTxnMarker], respond: Respond) -> None:
+    def __init__(self, context: Context, request: Request[WriteTxnMarkersRequest]) -> None:
         self._context = context
-        self._markers = markers
-        self._respond = respond
+        self._markers = request.message.markers
+        self._request = request
         self._results: list[WritableTxnMarkerResult] = []
 
     def end_next(self) -> None:
         """End the next transaction; respond after the last one."""
         if len(self._results) == len(self._markers):
-            self._respond(WriteTxnMarkersResponse(markers=tuple(self._results)))
+            self._request.respond(WriteTxnMarkersResponse(markers=tuple(self._results)))
             return
         context, marker = self._context, self._markers[len(self._results)]
         request_id = _expect(context, self._on_response)
-        self._respond.when_gone(lambda: context.engine.abandon(request_id))
+        self._request.when_gone(lambda: context.engine.abandon(request_id))
         context.engine.submit(
             TransactionEndRequested(
                 request_id=request_id,

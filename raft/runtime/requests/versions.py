@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from raft.errors import ErrorCode
+from raft.runtime.request import Request
+from raft.runtime.requests.context import Context
 from raft.wire.apis import APIS, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from raft.wire.features import FEATURE_LEVELS, FEATURE_NAME, TRANSACTION_FEATURE, TRANSACTION_LEVEL
-from raft.wire.messages.api_versions import ApiVersion, ApiVersionsResponse, FinalizedFeature, SupportedFeature
+from raft.wire.messages.api_versions import (
+    ApiVersion,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    FinalizedFeature,
+    SupportedFeature,
+)
 
 _FIRST_WITH_LEVEL_ZERO = 4
 """Older Java clients fail on a feature whose range starts at 0 (KAFKA-17011)."""
@@ -21,21 +29,20 @@ _TRANSACTIONS = FinalizedFeature(
 )
 
 
-def api_versions(version: int, *, asks_for_sasl: bool) -> ApiVersionsResponse:
+def api_versions(_context: Context, request: Request[ApiVersionsRequest]) -> ApiVersionsResponse:
     """Handle ApiVersions.
 
-    Args:
-        version: of the request.
-        asks_for_sasl: whether clients of the listener have to authenticate by SASL. Only then the APIs for it are
-            named: by that our client knows at once that it lacks a name.
+    The APIs for SASL are named only on a listener whose clients have to authenticate by it: by that our client knows at
+    once that it lacks a name.
     """
     lowest, highest = FEATURE_LEVELS
     features = (
         SupportedFeature(name=FEATURE_NAME, min_version=lowest, max_version=highest),
         SupportedFeature(name=TRANSACTION_FEATURE, min_version=0, max_version=TRANSACTION_LEVEL),
     )
-    left_out = frozenset() if asks_for_sasl else _OF_SASL
-    return _response(ErrorCode.NONE, features if version >= _FIRST_WITH_LEVEL_ZERO else (), left_out=left_out)
+    left_out = _OF_SASL if request.caller.sasl is None else frozenset()
+    shown = features if request.version >= _FIRST_WITH_LEVEL_ZERO else ()
+    return _response(ErrorCode.NONE, shown, left_out=left_out)
 
 
 def unsupported_api_versions() -> ApiVersionsResponse:

@@ -10,7 +10,7 @@ from raft.config.security import SecurityProtocol
 from raft.node.gate import Gate
 from raft.node.inbound import InboundConnection
 from raft.node.service import Service
-from raft.runtime.requests.handlers import handle
+from raft.runtime.requests.handle import handle
 from raft.runtime.requests.versions import unsupported_api_versions
 from raft.runtime.response_budget import ResponseBudget
 from raft.runtime.turns import Turns

@@ -7,6 +7,7 @@ from raft.core.events import Started
 from raft.core.messages import (
     BeginQuorumEpochRequest,
     FetchRequest,
+    ReadIndexResponse,
     RequestRefused,
     VoteRequest,
     VoteResponse,
@@ -39,7 +40,7 @@ class StoredBeforeSent(Invariant):
 
     def response_sent(self, machine: Machine, request: CoreRequest, order: SendResponse, records: bytes) -> None:
         response = order.response
-        if isinstance(response, RequestRefused):
+        if isinstance(response, RequestRefused | ReadIndexResponse):
             return
         self._check_epoch(machine, response.leader.epoch)
         if isinstance(response, VoteResponse) and response.vote_granted:

@@ -6,15 +6,15 @@ import pytest
 
 from raft.codec import Message
 from raft.errors import AuthenticationError
-from raft.runtime.caller import Caller
-from raft.runtime.requests import authentication, handlers
+from raft.runtime.request import Request
+from raft.runtime.requests import authentication, handle
 from raft.runtime.requests.authentication import is_authenticated
 from raft.runtime.requests.context import Context
-from raft.runtime.respond import Respond
 from raft.security import sasl_session
 from raft.security.credentials import Credentials, ScramCredential
 from raft.security.sasl_server import PlainVerifier
 from raft.security.sasl_session import SaslSession, SaslState, SaslStep
+from raft.wire.messages.sasl import SaslHandshakeRequest
 from tests.simulation.mutations import needs
 from tests.simulation.mutations.mutation import mutation
 
@@ -42,7 +42,7 @@ def failed_proof_leaves_the_connection_usable(patch: pytest.MonkeyPatch) -> None
 @mutation(breaks=("AUTH-6",), caught_by=("ConnectionsEndWithoutProof",))
 def failed_proof_does_not_end_the_connection(patch: pytest.MonkeyPatch) -> None:
     """A connection stays open after a wrong proof, without a response."""
-    patch.setattr(authentication, "_fail", lambda _context, _caller, session, *_: session.fail())
+    patch.setattr(authentication, "_fail", lambda _context, _request, session, *_: session.fail())
 
 
 @mutation(breaks=("AUTH-4",), caught_by=_OF_PROOFS, needs=needs.users)
@@ -57,9 +57,10 @@ def first_version_of_handshake_accepted(patch: pytest.MonkeyPatch) -> None:
     on_handshake = authentication._on_handshake
 
     def accept(
-        context: Context, caller: Caller, session: SaslSession, message: Message, version: int, respond: Respond
+        context: Context, request: Request[Message], session: SaslSession, message: SaslHandshakeRequest
     ) -> None:
-        on_handshake(context, caller, session, message, max(version, 1), respond)  # type: ignore[arg-type]
+        request.version = max(request.version, 1)  # type: ignore[misc]
+        on_handshake(context, request, session, message)
 
     patch.setattr(authentication, "_on_handshake", accept)
 
@@ -117,14 +118,14 @@ def second_proof_may_change_the_user(patch: pytest.MonkeyPatch) -> None:
 def principal_is_that_of_the_first_handshake(patch: pytest.MonkeyPatch) -> None:
     """A name counts as soon as the client has claimed it."""
 
-    def claim(context: Context, caller: Caller, message: Message, version: int, respond: Respond) -> bool:
-        is_right = is_authenticated(context, caller, message, version, respond)
+    def claim(context: Context, request: Request[Message]) -> bool:
+        is_right, caller = is_authenticated(context, request), request.caller
         name = getattr(caller.sasl and caller.sasl._verifier, "_name", "")
         if name:
             caller.principal = f"User:{name}"
         return is_right
 
-    patch.setattr(handlers, "is_authenticated", claim)
+    patch.setattr(handle, "is_authenticated", claim)
 
 
 @mutation(breaks=("AUTH-11",), caught_by=("ConnectionsEndWithoutProof", "PrincipalsAreProved"))
@@ -159,10 +160,10 @@ def wrong_password_may_be_followed_by_another_one(patch: pytest.MonkeyPatch) -> 
 def _serve_in_state(patch: pytest.MonkeyPatch, state: SaslState) -> None:
     """Serve requests other than those of SASL on connections in a state."""
 
-    def is_served(context: Context, caller: Caller, message: Message, version: int, respond: Respond) -> bool:
-        is_of_sasl = type(message).__name__.startswith("Sasl")
-        if caller.sasl is not None and caller.sasl.state is state and not is_of_sasl:
+    def is_served(context: Context, request: Request[Message]) -> bool:
+        sasl, is_of_sasl = request.caller.sasl, type(request.message).__name__.startswith("Sasl")
+        if sasl is not None and sasl.state is state and not is_of_sasl:
             return True
-        return is_authenticated(context, caller, message, version, respond)
+        return is_authenticated(context, request)
 
-    patch.setattr(handlers, "is_authenticated", is_served)
+    patch.setattr(handle, "is_authenticated", is_served)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,7 +15,8 @@ from raft.core.request_manager import InflightRequest
 from raft.core.roles import Leader
 from raft.core.state import State
 from raft.errors import ErrorCode
-from raft.runtime.requests import handlers, offsets
+from raft.runtime.requests import offsets
+from raft.runtime.requests.served import SERVED
 from raft.wire.messages import list_offsets
 from tests.simulation.mutations import needs
 from tests.simulation.mutations.mutation import mutation
@@ -83,7 +85,8 @@ def announcement_confirms_later_reads(patch: pytest.MonkeyPatch) -> None:
 @mutation(breaks=("READ-1",), caught_by=_CAUGHT_BY, needs=needs.successors)
 def handler_does_not_wait_for_the_confirmation(patch: pytest.MonkeyPatch) -> None:
     """The handler of ListOffsets serves a linearizable request like any other."""
-    patch.setattr(handlers, "list_offsets", offsets._list_offsets)
+    served = SERVED[list_offsets.ListOffsetsRequest]
+    patch.setitem(SERVED, list_offsets.ListOffsetsRequest, replace(served, handle=offsets._list_offsets))
 
 
 @mutation(breaks=("READ-1",), caught_by=_CAUGHT_BY, needs=needs.successors)

@@ -11,21 +11,27 @@ import pytest
 from raft.codec import Message
 from raft.errors import ErrorCode
 from raft.runtime.caller import Caller
-from raft.runtime.requests import allowed, authorization, handlers, metadata, refusals
+from raft.runtime.request import Request
+from raft.runtime.requests import allowed, handle
 from raft.runtime.requests.allowed import is_allowed
 from raft.runtime.requests.context import Context
-from raft.runtime.respond import Respond
+from raft.runtime.requests.metadata import metadata
+from raft.runtime.requests.served import SERVED, Served
 from raft.security.operations import Operation
 from raft.security.rules import Rules
 from raft.types import NodeId
+from raft.wire.messages.begin_quorum_epoch import BeginQuorumEpochRequest
 from raft.wire.messages.describe_quorum import DescribeQuorumRequest
+from raft.wire.messages.end_quorum_epoch import EndQuorumEpochRequest
 from raft.wire.messages.fetch import FetchRequest, FetchResponse
 from raft.wire.messages.fetch_snapshot import FetchSnapshotRequest
 from raft.wire.messages.init_producer_id import InitProducerIdRequest
 from raft.wire.messages.list_offsets import ListOffsetsRequest
+from raft.wire.messages.metadata import MetadataRequest
 from raft.wire.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
 from raft.wire.messages.produce import ProduceRequest
 from raft.wire.messages.transactions import EndTxnRequest
+from raft.wire.messages.vote import VoteRequest
 from raft.wire.messages.write_txn_markers import WriteTxnMarkersRequest
 from tests.simulation.mutations import needs
 from tests.simulation.mutations.mutation import mutation
@@ -84,13 +90,7 @@ def rules_not_asked_for_describe_quorum(patch: pytest.MonkeyPatch) -> None:
 @mutation(breaks=("ACL-2",), caught_by=("RefusedRequestsChangeNothing",), needs=needs.users)
 def rules_not_asked_without_a_response(patch: pytest.MonkeyPatch) -> None:
     """An append that expects no response is not refused, because no error could be sent; its records are appended."""
-    operation_of = authorization.operation_of
-
-    def operation_with_response(message: Message) -> Operation | None:
-        is_silent = isinstance(message, ProduceRequest) and message.acks == 0
-        return None if is_silent else operation_of(message)
-
-    patch.setattr(authorization, "operation_of", operation_with_response)
+    _change(patch, ProduceRequest, right=lambda message: None if message.acks == 0 else Operation.APPEND)
 
 
 @mutation(breaks=("ACL-3",), caught_by=("RefusedRequestsChangeNothing", "RefusalsAreCorrect"), needs=needs.users)
@@ -98,8 +98,10 @@ def replica_not_checked_for_fetch_snapshot(patch: pytest.MonkeyPatch) -> None:
     """Every client may load snapshots in the name of a replica."""
     may_be = allowed._may_be
 
-    def may_be_if_not_snapshot(context: Context, caller: Caller, message: Message, names: set[NodeId]) -> bool:
-        return isinstance(message, FetchSnapshotRequest) or may_be(context, caller, message, names)
+    def may_be_if_not_snapshot(
+        context: Context, request: Request[Message], served: Served[Any], names: set[NodeId]
+    ) -> bool:
+        return isinstance(request.message, FetchSnapshotRequest) or may_be(context, request, served, names)
 
     patch.setattr(allowed, "_may_be", may_be_if_not_snapshot)
 
@@ -144,7 +146,8 @@ def super_user_may_not_speak_as_a_voter_without_a_principal(patch: pytest.Monkey
 @mutation(breaks=("ACL-3",), caught_by=("RefusedRequestsChangeNothing", "RefusalsAreCorrect"), needs=needs.users)
 def observer_may_lead(patch: pytest.MonkeyPatch) -> None:
     """A Vote or an announcement in the name of a node that is not a voter is checked like a fetch of that node."""
-    patch.setattr(allowed, "_is_fetch", lambda _message: True)
+    for kind in (VoteRequest, BeginQuorumEpochRequest, EndQuorumEpochRequest):
+        _change(patch, kind, is_for_observers=True)
 
 
 @mutation(breaks=("ACL-2",), caught_by=_OF_READS, needs=needs.users)
@@ -172,7 +175,17 @@ def read_and_append_do_not_include_describe(patch: pytest.MonkeyPatch) -> None:
 @mutation(breaks=("ACL-5",), caught_by=("RefusalsAreCorrect", "RefusalsRevealNothing"), needs=needs.users)
 def metadata_names_the_topic_to_everyone(patch: pytest.MonkeyPatch) -> None:
     """Metadata does not ask the rules."""
-    patch.setattr(metadata, "may", lambda *_: True)
+    may = Context.may
+
+    def may_describe(self: Context, caller: Caller, operation: Operation) -> bool:
+        return operation is Operation.DESCRIBE or may(self, caller, operation)
+
+    def metadata_without_rules(context: Context, request: Request[MetadataRequest]) -> Message:
+        with pytest.MonkeyPatch.context() as meanwhile:
+            meanwhile.setattr(Context, "may", may_describe)
+            return metadata(context, request)
+
+    _change(patch, MetadataRequest, handle=metadata_without_rules)
 
 
 @mutation(breaks=("ACL-4",), caught_by=("RefusalsAreCorrect",), needs=needs.users)
@@ -195,7 +208,7 @@ def refused_fetch_names_the_high_watermark(patch: pytest.MonkeyPatch) -> None:
 def rules_never_read_again(patch: pytest.MonkeyPatch) -> None:
     """A connection keeps the rules that were in force at its first request."""
     first: dict[int, tuple[Caller, Rules]] = {}
-    may = authorization.may
+    may = Context.may
 
     def may_for_ever(context: Context, caller: Caller, operation: Operation) -> bool:
         if context.rules is None:
@@ -203,32 +216,34 @@ def rules_never_read_again(patch: pytest.MonkeyPatch) -> None:
         _, rules = first.setdefault(id(caller), (caller, context.rules()))
         return rules.allow(caller.principal, operation)
 
-    patch.setattr(authorization, "may", may_for_ever)
-    patch.setattr(metadata, "may", may_for_ever)
+    patch.setattr(Context, "may", may_for_ever)
 
 
 @mutation(breaks=("ACL-1",), caught_by=("RefusedRequestsChangeNothing", "NoUnexpectedErrors"), needs=needs.users)
 def refused_requests_handled_too(patch: pytest.MonkeyPatch) -> None:
     """A request is handled after it was refused."""
 
-    def refuse_and_go_on(context: Context, caller: Caller, message: Message, version: int, respond: Respond) -> bool:
-        return is_allowed(context, caller, message, version, respond) or True
+    def refuse_and_go_on(context: Context, request: Request[Message], served: Served[Any]) -> bool:
+        return is_allowed(context, request, served) or True
 
-    patch.setattr(handlers, "is_allowed", refuse_and_go_on)
+    patch.setattr(handle, "is_allowed", refuse_and_go_on)
 
 
 @mutation(breaks=("ACL-4",), caught_by=("RefusalsAreCorrect",), needs=needs.users)
 def refused_request_gets_no_response(patch: pytest.MonkeyPatch) -> None:
     """A client waits for the response to a request that was refused."""
-    patch.setattr(allowed, "refusal", lambda *_: None)
+    for kind in SERVED:
+        _change(patch, kind, refuse=lambda _message, _version: None)
 
 
 def _do_not_ask(patch: pytest.MonkeyPatch, kind: type[Message]) -> None:
     """Let every client send requests of one kind."""
-    operation_of = authorization.operation_of
-    patch.setattr(
-        authorization, "operation_of", lambda message: None if isinstance(message, kind) else operation_of(message)
-    )
+    _change(patch, kind, right=None)
+
+
+def _change(patch: pytest.MonkeyPatch, kind: type[Message], **fields: Any) -> None:
+    """Change how requests of one kind are served."""
+    patch.setitem(SERVED, kind, replace(SERVED[kind], **fields))
 
 
 def _allow_peer(patch: pytest.MonkeyPatch, may_too: Callable[[Rules, str, bool], bool]) -> None:
@@ -243,10 +258,10 @@ def _allow_peer(patch: pytest.MonkeyPatch, may_too: Callable[[Rules, str, bool],
 
 def _change_refused_fetch(patch: pytest.MonkeyPatch, **fields: Any) -> None:
     """Change the partition of a refused Fetch."""
-    refuse = refusals._of_fetch
+    refuse = SERVED[FetchRequest].refuse
 
-    def refuse_otherwise(request: FetchRequest) -> Message:
-        response = refuse(request)
+    def refuse_otherwise(request: FetchRequest, version: int) -> Message:
+        response = refuse(request, version)
         assert isinstance(response, FetchResponse), "the response to Fetch"
         topics = tuple(
             replace(topic, partitions=tuple(replace(partition, **fields) for partition in topic.partitions))
@@ -254,4 +269,4 @@ def _change_refused_fetch(patch: pytest.MonkeyPatch, **fields: Any) -> None:
         )
         return replace(response, responses=topics)
 
-    patch.setattr(refusals, "_of_fetch", refuse_otherwise)
+    _change(patch, FetchRequest, refuse=refuse_otherwise)

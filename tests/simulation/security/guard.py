@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from raft.codec import Message
 from raft.errors import AuthenticationError
 from raft.runtime.drop_cause import DropCause
-from raft.runtime.requests.handlers import handle
-from raft.runtime.respond import Respond
+from raft.runtime.request import Request
+from raft.runtime.requests.handle import handle
 from raft.runtime.response_budget import Permit
 from raft.wire.apis import api_of
 from raft.wire.frames import ReceivedRequest, decode_request, decode_response, encode_request, encode_response
@@ -43,39 +43,44 @@ _SIZE_BYTES = 4
 
 
 class _Proof:
-    """The response to a message of SASL; see `raft.runtime.respond.Respond`."""
+    """A message of SASL; see `raft.runtime.request.Request`."""
+
+    client_id = None
 
     def __init__(self, guard: Guard, guarded: GuardedRequest) -> None:
+        self.caller = guarded.connection.caller
+        self.message = guarded.message
+        self.version = guarded.version
         self.response: Message | None = None
         self._guard = guard
         self._guarded = guarded
 
-    def __call__(self, response: Message | None, permit: Permit | None = None) -> None:
-        """See `Respond`."""
+    def respond(self, response: Message | None, permit: Permit | None = None) -> None:
+        """See `Request.respond`."""
         self._guard.responded(self._guarded, response)
         self.response = response
 
     def when_gone(self, forget: object) -> None:
-        """See `Respond.when_gone`."""
+        """See `Request.when_gone`."""
 
     def charge(self, used_s: float) -> None:
-        """See `Respond.charge`."""
+        """See `Request.charge`."""
 
     def mark_as_from_peer(self) -> None:
-        """See `Respond.mark_as_from_peer`."""
+        """See `Request.mark_as_from_peer`."""
 
     def hang_up(self, reason: str, cause: DropCause) -> None:
-        """See `Respond.hang_up`."""
+        """See `Request.hang_up`."""
         self._guard.ended(self._guarded, cause)
 
     def end(self, response: Message | None, reason: str, cause: DropCause) -> None:
-        """See `Respond.end`."""
+        """See `Request.end`."""
         if response is not None:
-            self(response)
+            self.respond(response)
         self._guard.ended(self._guarded, cause)
 
     def fail(self, error: Exception) -> None:
-        """See `Respond.fail`."""
+        """See `Request.fail`."""
         self._guard.failed(error)
 
 
@@ -124,7 +129,7 @@ class Guard:
         self,
         connection: AcceptedConnection,
         received: ReceivedRequest,
-        respond_to: Callable[[Guard, GuardedRequest], Respond],
+        respond_to: Callable[[Guard, GuardedRequest], Request[Message]],
     ) -> None:
         process, message, version = self._process, received.message, received.header.request_api_version
         machine, context = process.machine, process.context
@@ -137,7 +142,7 @@ class Guard:
         )
         self._watch.request_received(machine, guarded)
         process.engine.guarded = guarded
-        handle(context, connection.caller, received, respond_to(self, guarded))
+        handle(context, respond_to(self, guarded))
         process.engine.guarded = None
         self._watch.request_passed(machine, guarded)
 
@@ -190,7 +195,7 @@ class Guard:
         assert isinstance(received, ReceivedRequest), "a version that is served"
         proofs: list[_Proof] = []
 
-        def respond_to(guard: Guard, guarded: GuardedRequest) -> Respond:
+        def respond_to(guard: Guard, guarded: GuardedRequest) -> Request[Message]:
             proofs.append(_Proof(guard, guarded))
             return proofs[0]
 

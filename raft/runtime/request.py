@@ -1,19 +1,42 @@
-"""The callback through which a handler responds to a request."""
+"""A request that a node has received, and the way back to its caller."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from raft.codec import Message
+from raft.runtime.caller import Caller
 from raft.runtime.drop_cause import DropCause
 from raft.runtime.response_budget import Permit
 
+Received = TypeVar("Received", bound=Message, covariant=True)
 
-class Respond(Protocol):
-    """Takes the response to one request, and knows the connection of the request."""
 
-    def __call__(self, response: Message | None, permit: Permit | None = None) -> None:
+class Request(Protocol[Received]):
+    """One request. Its handler calls `respond` once, now or later, or closes the connection."""
+
+    @property
+    def caller(self) -> Caller:
+        """Who has sent it."""
+        ...
+
+    @property
+    def message(self) -> Received:
+        """What was received; not to be used after the response, which frees its memory."""
+        ...
+
+    @property
+    def version(self) -> int:
+        """The version of the message."""
+        ...
+
+    @property
+    def client_id(self) -> str | None:
+        """The client id in its header."""
+        ...
+
+    def respond(self, response: Message | None, permit: Permit | None = None) -> None:
         """Respond to the request, once.
 
         Args:
