@@ -79,6 +79,6 @@ def _respond_to_confirmed(state: State, role: Leader) -> None:
     for read in list(takewhile(lambda read: role.progress.is_confirmed(read.first_request), state.reads)):
         state.reads.take(read.request_id)
         if read.then is None:
-            state.respond_to_read(read, ErrorCode.NONE)
+            state.respond(read.request_id, ReadIndexResponse())
         else:
             wait_for_commit(state, read.then)

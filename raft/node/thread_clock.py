@@ -36,6 +36,5 @@ class ThreadClock:
         if elapsed_s >= self._until_s:
             self._ahead_s = self._used_s() - elapsed_s
             self._until_s = elapsed_s + _SURE_S
-        now_s = elapsed_s + self._ahead_s
-        self._last_s = max(self._last_s, now_s)
-        return self._last_s
+        now_s = self._last_s = max(self._last_s, elapsed_s + self._ahead_s)
+        return now_s

@@ -10,6 +10,7 @@ from raft.types import Offset
 from tests.fire.feeder import FedWrite
 from tests.fire.written_log import Rows
 from tests.soak.clients.readers import FreshReader
+from tests.soak.crowd import IMPATIENT_MS
 from tests.soak.quorum import Quorum
 from tests.workload.history import History, Read
 from tests.workload.linearizable import TimedAppend, not_linearizable
@@ -17,7 +18,6 @@ from tests.workload.timed_operations import NEVER_NS, timed_reads
 from tests.workload.transaction_checks import half_seen
 from tests.workload.visible_log import LoggedTransaction
 
-_READ_MS = 1_500
 _JOIN_S = 60.0
 
 
@@ -35,7 +35,7 @@ def watched_end(quorum: Quorum, *, name: str, seed: int) -> Iterator[History]:
     """
     history = History()
     reader = FreshReader(
-        f"{name} reader", history, quorum.settings(api_timeout_ms=_READ_MS), Random(f"{seed}-{name}-reader")
+        f"{name} reader", history, quorum.settings(api_timeout_ms=IMPATIENT_MS), Random(f"{seed}-{name}-reader")
     )
     reader.start()
     try:

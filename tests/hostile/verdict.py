@@ -15,9 +15,9 @@ P99_RATIO = 1.5
 """Largest ratio of the 99th percentile of appends beside the neighbour to that of the control."""
 
 BUSY_PROCESSES = 5
-"""Three nodes, the neighbour, and the honest clients. The nodes of the control have nothing to do but for the honest
-clients. Under attack each node works all the time, and with fewer processors than that it stands still whenever others
-run. Each append waits for several nodes one after the other, so then the ratio says how many processors there are.
+"""Three nodes, the neighbour, and the honest clients. The nodes of the control work for the honest clients alone. Under
+attack each node works all the time, so with fewer processors than that a node often waits for one, and each append
+waits for several nodes one after the other.
 """
 
 LONGEST_STEP_MS = 50.0

@@ -34,6 +34,7 @@ class RecordedResponse:
         """See `Request.respond`."""
         assert self.closed is None, "nothing is sent on a closed connection"
         self.sent.append(response)
+        self.message = Message()  # A node forgets it, too.
 
     def when_gone(self, forget: Callable[[], None]) -> None:
         """See `Request.when_gone`."""

@@ -162,6 +162,7 @@ class PostedRequest:
         """See `Request.respond`."""
         assert not self._is_done, "a request gets one response"
         self._is_done = True
+        self.message = WireMessage()  # A node forgets it, too.
         self._forget = None
         if permit is not None:
             self.process.context.responses.release(permit)

@@ -16,7 +16,7 @@ from raft.errors import ErrorCode
 from raft.runtime.caller import Caller
 from raft.runtime.request import Request
 from raft.runtime.requests.context import Context
-from raft.runtime.requests.refusals import in_each
+from raft.runtime.requests.refusals import refused_in_each
 from raft.security.operations import Operation
 from raft.wire.messages.find_coordinator import (
     GROUP,
@@ -28,7 +28,6 @@ from raft.wire.messages.find_coordinator import (
 from raft.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
 
 _FIRST_WITH_SEVERAL_KEYS = 4
-_REFUSE_KEYS = in_each(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
 
 
 def find_coordinator(context: Context, request: Request[FindCoordinatorRequest]) -> FindCoordinatorResponse:
@@ -57,9 +56,9 @@ def right_to_find(request: FindCoordinatorRequest) -> Operation | None:
 
 def refuse_find_coordinator(request: FindCoordinatorRequest, version: int) -> Message | None:
     """Refuse FindCoordinator, for each key from the version on that may have several."""
-    if version >= _FIRST_WITH_SEVERAL_KEYS:
-        return _REFUSE_KEYS(request, version)
     code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    if version >= _FIRST_WITH_SEVERAL_KEYS:
+        return refused_in_each(request, code)
     return FindCoordinatorResponse(error_code=code, error_message=None, node_id=-1, port=-1)
 
 

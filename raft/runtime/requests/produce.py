@@ -14,7 +14,7 @@ from raft.records.header import is_compressed
 from raft.records.produced import read_produced_batch
 from raft.runtime.request import Request
 from raft.runtime.requests.context import Context
-from raft.runtime.requests.refusals import in_each
+from raft.runtime.requests.refusals import refused_in_each
 from raft.types import Batch, BatchHeader, CleanupPolicy, LeaderAndEpoch
 from raft.wire.mapping.partition import or_minus_one
 from raft.wire.messages.nodes import BrokerEndpoint, LeaderIdAndEpoch
@@ -27,7 +27,6 @@ from raft.wire.messages.produce import (
     ProduceResponseTopic,
 )
 
-_REFUSE = in_each(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 _FIRST_BY_TOPIC_ID = 13
 _FIRST_WITH_LEADER = 10
 _QUICK_BYTES = 256 << 10
@@ -108,9 +107,9 @@ def produce(context: Context, request: Request[ProduceRequest]) -> None:
     request.when_gone(drop)
 
 
-def refuse_produce(request: ProduceRequest, version: int) -> Message | None:
+def refuse_produce(request: ProduceRequest, _version: int) -> Message | None:
     """Refuse Produce; with acks=0 the client expects no response."""
-    return None if request.acks == 0 else _REFUSE(request, version)
+    return None if request.acks == 0 else refused_in_each(request, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 
 
 def _is_quick(request: ProduceRequest) -> bool:
