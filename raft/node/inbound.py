@@ -159,9 +159,9 @@ class InboundConnection(ReadBufferProtocol):
         self._service.registry.opened(self)
 
     @property
-    def has_large_frame(self) -> bool:
-        """See `ReadBufferProtocol.has_large_frame`."""
-        return self._requests.has_large_frame
+    def reads_large_frame(self) -> bool:
+        """See `ReadBufferProtocol.reads_large_frame`."""
+        return self._requests.has_large_frame and self._service.large_frames.has_room_for(self)
 
     def data_received(self, data: bytes) -> None:
         """Handle the data, now or in turn. If that is much, or more comes before, nothing more is read until then."""

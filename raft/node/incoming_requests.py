@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from raft.node.entrance import Entrance
-from raft.node.large_frames import SMALL_FRAME_BYTES, LargeFrames, Source
+from raft.node.large_frames import LargeFrames, Source
 from raft.node.read_buffer import SMALL_BYTES
 from raft.node.received_frames import ReceivedFrames
 from raft.node.request_frames import MAX_REQUEST_BYTES, check_size, is_append
@@ -75,7 +75,7 @@ class IncomingRequests:
             return False
         if len(frame) > MAX_REQUEST_BYTES:
             check_size(frame, len(frame), is_authenticated=self._entrance.caller.is_authenticated)
-        if len(frame) > SMALL_FRAME_BYTES:
+        if len(frame) > SMALL_BYTES:
             self._large_frames.received(source, len(frame), is_complete=True)
         return True
 
@@ -83,7 +83,7 @@ class IncomingRequests:
         """Return the next request of a connection, which there is, and forget it."""
         frame, self.next = self.next, None
         assert frame is not None, "there is one"
-        if len(frame) > SMALL_FRAME_BYTES:
+        if len(frame) > SMALL_BYTES:
             self._large_frames.forget(source)
         return frame
 
@@ -94,7 +94,7 @@ class IncomingRequests:
             DecodeError: it announces too many bytes for what it is.
         """
         partial = self._frames.partial
-        if partial.received_bytes > SMALL_FRAME_BYTES:
+        if partial.received_bytes > SMALL_BYTES:
             self._large_frames.received(source, partial.received_bytes, is_complete=False)
         if partial.announced_bytes > MAX_REQUEST_BYTES:
             check_size(partial.begin, partial.announced_bytes, is_authenticated=self._entrance.caller.is_authenticated)

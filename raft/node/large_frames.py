@@ -14,9 +14,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-SMALL_FRAME_BYTES = 1 << 18
-"""A frame does not count while no more than this is received: a single read from a socket may return as much."""
-
 GRACE_S = 0.5
 """How long other frames may wait for a frame, however slowly it is received."""
 
@@ -88,12 +85,16 @@ class LargeFrames:
         """Whether more than the limit is received."""
         return self._total_bytes > self._limit_bytes
 
+    def has_room_for(self, source: Source) -> bool:
+        """Return whether a connection may receive much of a large frame."""
+        return not self.is_exhausted or next(iter(self._partial)) is source
+
     def received(self, source: Source, received_bytes: int, *, is_complete: bool) -> None:
         """Note how much of a connection's frame is received.
 
         Args:
             source: the connection.
-            received_bytes: how much is received; more than `SMALL_FRAME_BYTES`.
+            received_bytes: how much is received; more than `raft.node.read_buffer.SMALL_BYTES`.
             is_complete: whether that is the whole frame.
         """
         frame = self._partial.get(source)
@@ -113,7 +114,7 @@ class LargeFrames:
         frame = self._partial.get(source)
         if frame is None:
             return True
-        may_read = not self.is_exhausted or next(iter(self._partial)) is source
+        may_read = self.has_room_for(source)
         if not may_read:
             frame.read_since_s = None
         elif frame.read_since_s is None:

@@ -1,7 +1,9 @@
 """The memory into which the connections of an event loop read: one after the other, so all of them share it.
 
 How much is read at once is how much a connection holds while it waits for its turn. Small requests fit into a small
-read. The rest of a large frame is read in large pieces, and counts against the budget of large frames.
+read. What is received of a larger frame counts against the budget of large frames, and its rest is read in large pieces
+while there is room for them in that budget. So what does not count is at most two small reads of each connection: the
+begin of a frame, and the next part of it.
 """
 
 from __future__ import annotations
@@ -10,6 +12,8 @@ import asyncio
 from abc import abstractmethod
 
 SMALL_BYTES = 1 << 14
+"""A frame of which more is received counts as large."""
+
 LARGE_BYTES = 1 << 18
 """As asyncio reads at once."""
 
@@ -34,8 +38,8 @@ class ReadBufferProtocol(asyncio.BufferedProtocol):
 
     @property
     @abstractmethod
-    def has_large_frame(self) -> bool:
-        """Whether the rest of a large frame follows."""
+    def reads_large_frame(self) -> bool:
+        """Whether the rest of a large frame follows, and there is room for a large piece of it."""
 
     @abstractmethod
     def data_received(self, data: bytes) -> None:
@@ -44,7 +48,7 @@ class ReadBufferProtocol(asyncio.BufferedProtocol):
     def get_buffer(self, sizehint: int) -> memoryview:
         """Return where the next data is put; `buffer_updated` follows before another connection reads."""
         del sizehint  # asyncio and uvloop give none.
-        return self._buffer.large if self.has_large_frame else self._buffer.small
+        return self._buffer.large if self.reads_large_frame else self._buffer.small
 
     def buffer_updated(self, nbytes: int) -> None:
         """Receive so many bytes of the buffer."""

@@ -40,12 +40,13 @@ class StalledFrames(Attack):
 
 
 class PartsOfFrames(Attack):
-    """The largest part of a frame that does not count as large, on many connections, and nothing more."""
+    """A part of a frame, on many connections, and nothing more: the largest one that does not count as large, or a large read."""
 
     width = 150
 
     async def round(self, connection: Connection) -> None:
-        await connection.send(_announcing(8 * _MEBIBYTE) + bytes(240 << 10))
+        part_bytes = self.dice.choice((15 << 10, 240 << 10))
+        await connection.send(_announcing(8 * _MEBIBYTE) + bytes(part_bytes))
         await connection.is_closed(within_s=self.dice.uniform(2, 8))
 
 

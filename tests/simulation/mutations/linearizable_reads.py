@@ -31,7 +31,7 @@ def read_needs_no_confirmation(patch: pytest.MonkeyPatch) -> None:
     def respond_to_all(state: State, _role: object) -> None:
         for read in state.reads.take_all():
             if read.then is None:
-                state.respond_to_append(read.request_id, ErrorCode.NONE)
+                state.respond_to_read(read, ErrorCode.NONE)
             else:
                 wait_for_commit(state, read.then)
 
