@@ -23,9 +23,13 @@ _REUSED_BYTES = 32 << 20
 _KEPT_BYTES = 64 << 20
 """Most freed memory that is kept at the end of the heap."""
 
+_HEAPS = 1
+"""Of a process. With one for each thread, what one thread has freed is not used by another one."""
+
 # From malloc.h of glibc.
 _M_TRIM_THRESHOLD = -1
 _M_MMAP_THRESHOLD = -3
+_M_ARENA_MAX = -8
 
 
 def settle() -> None:
@@ -41,3 +45,4 @@ def settle() -> None:
     if mallopt is not None:
         mallopt(_M_MMAP_THRESHOLD, _REUSED_BYTES)
         mallopt(_M_TRIM_THRESHOLD, _KEPT_BYTES)
+        mallopt(_M_ARENA_MAX, _HEAPS)

@@ -44,7 +44,8 @@ STALLED_S = 30.0
 SILENT_S = 10.0
 """A connection that sends no complete request for so long after it was opened is dropped."""
 
-_WRITE_BUFFER_BYTES = 1 << 20
+_WRITE_BUFFER_BYTES = 1 << 16
+"""A client that has this much of its responses to read has read none of them: they count in the `ResponseBudget`."""
 
 
 class InboundConnection(ReadBufferProtocol):

@@ -48,7 +48,7 @@ from tests.hostile.attacks.nameless import (
 from tests.hostile.attacks.noise import MutatedRecordings, OtherProtocols, RandomBytes, RepeatedSession
 from tests.hostile.attacks.observers import ObserverFetches, ObserverSnapshots
 from tests.hostile.attacks.proofs import DamagedProofs, ReplayedProofs, WrongProofs
-from tests.hostile.attacks.readers import TimeSearches, UnreadFetches, UnreadObserverFetches
+from tests.hostile.attacks.readers import SmallUnreadFetches, TimeSearches, UnreadFetches, UnreadObserverFetches
 from tests.hostile.attacks.reads import AbsurdPlans, LinearizableReads
 from tests.hostile.attacks.scrapes import EndlessScrapes, ManyScrapes, SlowScrapes
 from tests.hostile.attacks.small_requests import Floods, RelayedRequests, UnknownObservers, UnreadFloods
@@ -81,6 +81,7 @@ ATTACKS: Mapping[str, type[Attack]] = {
         WaitingFetches,
         LongLists,
         UnreadFetches,
+        SmallUnreadFetches,
         UnreadObserverFetches,
         TimeSearches,
         CraftedBatches,

@@ -38,6 +38,20 @@ class UnreadFetches(Attack):
         return fetch_request(0, max_bytes=_RESPONSE_BYTES)
 
 
+class SmallUnreadFetches(UnreadFetches):
+    """More fetches of a mebibyte than the operating system buffers, on many connections."""
+
+    width = 400
+
+    async def round(self, connection: Connection) -> None:
+        for _ in range(6):
+            await connection.send_request(self.request(), 12)
+        await connection.stay(self.dice.uniform(3, 9))
+
+    def request(self) -> FetchRequest:
+        return fetch_request(13, max_bytes=900 << 10)
+
+
 class UnreadObserverFetches(UnreadFetches):
     """The same, as observers that do not exist. They fetch from the middle of the log, which is read from the files."""
 
