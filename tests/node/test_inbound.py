@@ -22,7 +22,7 @@ from raft.types import Endpoint
 from raft.wire.frames import encode_request
 from raft.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from raft.wire.messages.metadata import MetadataRequest, MetadataRequestTopic
-from raft.wire.messages.produce import ProduceResponse
+from raft.wire.messages.produce import ProduceResponse, ProduceResponseTopic
 from tests.node.harness.inbound import Shared, Socket
 from tests.node.harness.requests import produce_request
 from tests.node.harness.turns import TurnsOnDemand
@@ -38,12 +38,13 @@ class Connection:
     def __init__(self, node: Shared, refuses: Callable[[int], bool] = lambda _number: False) -> None:
         self.socket = Socket()
         self._refuses = refuses
+        self.responses = ResponseBudget(1 << 30)
         self.under_way: list[Request[Message]] = []
         service = Service(
             max_frame_bytes=100 * LARGE_BYTES,
             requests=node.requests,
             large_frames=node.large_frames,
-            responses=ResponseBudget(1 << 30),
+            responses=self.responses,
             handle=self._handle,
             unsupported=lambda: ApiVersionsResponse(error_code=35, api_keys=()),
             registry=node,
@@ -52,6 +53,7 @@ class Connection:
         )
         gate = Gate(LISTENER, None, ListenerSecurity(), lambda _caller, _outcome: None)
         self.inbound = InboundConnection(service, gate)
+        self.socket.protocol = self.inbound
         self.inbound.connection_made(self.socket)
 
     def receive(self, data: bytes) -> None:
@@ -214,6 +216,41 @@ def test_only_the_oldest_large_frame_is_read_while_too_much_is_received() -> Non
     assert before == [True, False, False]
     assert after == [True, True, False]
     assert responded == [[1], [1], [1]]
+
+
+@pytest.mark.rule("SHARE-11")
+def test_pieces_of_large_frames_are_small_while_too_much_is_received() -> None:
+    async def play() -> list[list[int]]:
+        node = Shared(large_bytes=LARGE_BYTES)
+        oldest, next_one = (Connection(node) for _ in range(2))
+        frame = append_frame(1, 10 * LARGE_BYTES)
+        sizes = []
+        for received in (frame[: 16 * KIB], frame[: 16 * KIB], frame[:LARGE_BYTES]):
+            oldest.receive(received)
+            next_one.receive(frame[: 16 * KIB])
+            sizes.append([len(connection.inbound.get_buffer(-1)) for connection in (oldest, next_one)])
+        return sizes
+
+    small, large = 16 * KIB, 256 * KIB
+    assert asyncio.run(play()) == [[large, large], [large, large], [large, small]]
+
+
+@pytest.mark.rule("SHARE-11")
+@pytest.mark.parametrize("response_bytes", [70 * KIB, 500 * KIB])
+def test_response_counts_until_its_client_has_read_it(response_bytes: int) -> None:
+    async def play() -> list[int]:
+        connection = Connection(Shared())
+        connection.socket.reads_nothing = True
+        permit = connection.responses.take(response_bytes)
+        connection.receive(append_frame(1, 10))
+        topic = ProduceResponseTopic(name="x" * KIB, partition_responses=())
+        connection.under_way.pop().respond(ProduceResponse(responses=(topic,) * (response_bytes // KIB)), permit)
+        await settled()
+        taken = [connection.responses.taken_bytes]
+        connection.socket.read_all()
+        return [*taken, connection.responses.taken_bytes]
+
+    assert asyncio.run(play()) == [response_bytes, 0]
 
 
 def test_connection_is_dropped_when_its_frame_delays_others_and_makes_no_progress() -> None:

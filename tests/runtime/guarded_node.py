@@ -87,6 +87,7 @@ class GuardedNode:
         rules: in TOML; None for none.
         super_users: see `Rules`.
         verifies_addresses: see `raft.voters.verify.address`.
+        response_bytes: limit of the `ResponseBudget`.
 
     Attributes:
         voter: the node without its request handlers.
@@ -95,7 +96,12 @@ class GuardedNode:
     """
 
     def __init__(
-        self, rules: str | None, *, super_users: frozenset[str] = frozenset(), verifies_addresses: bool = False
+        self,
+        rules: str | None,
+        *,
+        super_users: frozenset[str] = frozenset(),
+        verifies_addresses: bool = False,
+        response_bytes: int = 1 << 30,
     ) -> None:
         self.voter = OneVoter()
         self.settle()
@@ -111,7 +117,7 @@ class GuardedNode:
             disk=self.voter.disk,
             scheduler=self.voter.scheduler,
             admissions=Admissions(NoWorker()),
-            responses=ResponseBudget(1 << 30),
+            responses=ResponseBudget(response_bytes),
             relay=NoRelay(),
             refusals=FaultLog(logging.getLogger(__name__), self.voter.scheduler.now_ms),
             rules=None if rules is None else lambda: self.rules,
@@ -137,13 +143,19 @@ class GuardedNode:
             self.voter.wait(0)
 
     def begin(self, caller: Caller | str, request: Message, version: int) -> RecordedResponse:
-        """Let a caller send a request, and return what becomes of it. No time passes.
+        """Let a caller send a request, do what comes up now, and return what becomes of it. No time passes.
 
         Args:
             caller: the other side of the connection; or the principal of a new one.
             request: as it is sent.
             version: of the request.
         """
+        recorded = self.send(caller, request, version)
+        self.settle()
+        return recorded
+
+    def send(self, caller: Caller | str, request: Message, version: int) -> RecordedResponse:
+        """Let a caller send a request; see `begin`. What the disk does for it waits."""
         frame = encode_request(request, version, correlation_id=7, client_id="test")
         received = decode_request(frame[4:])
         assert isinstance(received, ReceivedRequest), "the node serves this version"
@@ -154,7 +166,6 @@ class GuardedNode:
             received.header.client_id,
         )
         handle(self.context, recorded)
-        self.settle()
         return recorded
 
     def ask(self, caller: Caller | str, request: Message, version: int) -> Message:

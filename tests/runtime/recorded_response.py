@@ -29,6 +29,7 @@ class RecordedResponse:
     sent: list[Message | None] = field(default_factory=list)
     closed: tuple[str, DropCause] | None = None
     is_from_peer: bool = False
+    _forget: Callable[[], None] | None = None
 
     def respond(self, response: Message | None, permit: Permit | None = None) -> None:
         """See `Request.respond`."""
@@ -38,6 +39,12 @@ class RecordedResponse:
 
     def when_gone(self, forget: Callable[[], None]) -> None:
         """See `Request.when_gone`."""
+        self._forget = forget
+
+    def disconnect(self) -> None:
+        """End the connection before the response."""
+        assert self._forget is not None, "the request waits"
+        self._forget()
 
     def charge(self, used_s: float) -> None:
         """See `Request.charge`."""

@@ -151,7 +151,7 @@ class _ClientFetch(WaitingRead[wire.FetchRequest, ClientFetchRequest]):
 
         # Committed records stay in the log, so the read may wait until there is memory for the response. The first
         # batch is returned even if it is larger than the client allows.
-        self._permit = self._context.responses.ask(
+        self._read_when_permitted(
             self._context.config.message_max_bytes,
             lambda: self._context.disk.read_in_pieces(
                 read, lambda records, log: self._parse(records, log, read, is_cut=is_cut), on_read
@@ -160,11 +160,12 @@ class _ClientFetch(WaitingRead[wire.FetchRequest, ClientFetchRequest]):
 
     def _on_read(self, response: FetchResponse, found: _Found, readable_bytes: int) -> None:
         assert self._permit is not None, "a read has a permit"
-        responses = self._context.responses
-        responses.shrink(self._permit, len(found.records))
-        if self._is_forgotten or self._submit_again(found, readable_bytes):
-            responses.release(self._permit)
-            self._permit = None
+        self._context.responses.shrink(self._permit, len(found.records))
+        if self._is_forgotten:
+            self._release()
+        elif self._waits_for_more(found, readable_bytes):
+            self._release()
+            self.submit()
         else:
             self._send_response(response, found)
 
@@ -173,7 +174,7 @@ class _ClientFetch(WaitingRead[wire.FetchRequest, ClientFetchRequest]):
         assert self._permit is not None, "a read has a permit"
         self._context.responses.shrink(self._permit, 0)
         if self._is_forgotten:
-            self._context.responses.release(self._permit)
+            self._release()
         else:
             self._send_response(replace(response, error=ErrorCode.STORAGE_ERROR), _Found(b""))
 
@@ -188,8 +189,8 @@ class _ClientFetch(WaitingRead[wire.FetchRequest, ClientFetchRequest]):
         aborted = aborted_among(log, read.start_offset, records) if self._core_request.read_committed else ()
         return _Found(records, is_everything, tuple(aborted), compacted_end)
 
-    def _submit_again(self, found: _Found, readable_bytes: int) -> bool:
-        """Submit the request again if more records may come in time; return whether that was done."""
+    def _waits_for_more(self, found: _Found, readable_bytes: int) -> bool:
+        """Return whether more records may come in time; if so, change the request so that it waits for them."""
         left_ms = self._deadline_ms - self._context.scheduler.now_ms()
         if left_ms <= 0 and not found.records and not self._is_read_empty:
             # A snapshot has replaced the records. Perhaps the core responds with an error now.
@@ -202,7 +203,6 @@ class _ClientFetch(WaitingRead[wire.FetchRequest, ClientFetchRequest]):
             )
         else:
             return False
-        self.submit()
         return True
 
     def _send_response(self, response: FetchResponse, found: _Found) -> None:

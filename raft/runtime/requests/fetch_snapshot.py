@@ -57,8 +57,7 @@ class _FetchSnapshot(WaitingRead[FetchSnapshotRequest, CoreRequest | UnknownPart
         if request.replica.node_id in self._context.config.voters:
             self._read(request, response, max_bytes)
         else:
-            budget = self._context.responses
-            self._permit = budget.ask(max_bytes, lambda: self._read(request, response, max_bytes))
+            self._read_when_permitted(max_bytes, lambda: self._read(request, response, max_bytes))
 
     def _read(self, request: CoreRequest, response: CoreResponse, max_bytes: int) -> None:
         """Read the piece.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from raft.codec import Message
@@ -47,6 +48,20 @@ class WaitingRead(ABC, Generic[OnWire, InCore]):
     def _on_response(self, effect: SendResponse) -> None:
         """Take the response of the core."""
 
+    def _read_when_permitted(self, size_bytes: int, read: Callable[[], None]) -> None:
+        """Begin a read, now or when there is memory for its response.
+
+        Args:
+            size_bytes: how many bytes the response may have.
+            read: begins the read.
+        """
+
+        def begin() -> None:
+            self._is_reading = True
+            read()
+
+        self._permit = self._context.responses.ask(size_bytes, begin)
+
     def _forget(self, request_id: int) -> None:
         """Drop the fetch: its caller has disconnected."""
         self._is_forgotten = True
@@ -55,6 +70,7 @@ class WaitingRead(ABC, Generic[OnWire, InCore]):
             self._release()
 
     def _release(self) -> None:
-        """Release the permit: nothing is sent."""
-        if self._permit is not None:
-            self._context.responses.release(self._permit)
+        """Release the permit: the bytes that were read are not sent."""
+        permit, self._permit, self._is_reading = self._permit, None, False
+        if permit is not None:
+            self._context.responses.release(permit)

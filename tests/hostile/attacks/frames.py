@@ -40,7 +40,7 @@ class StalledFrames(Attack):
 
 
 class PartsOfFrames(Attack):
-    """A part of a frame, on many connections, and nothing more: the largest one that does not count as large, or a large read."""
+    """A part of a frame on many connections, and nothing more: too little to count as large, or a large read."""
 
     width = 150
 

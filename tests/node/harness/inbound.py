@@ -15,7 +15,7 @@ from raft.runtime.fault_log import FaultLog
 from raft.wire.frames import FrameReader
 from tests.node.harness.turns import turns_on_the_loop
 
-_MAX_RESPONSE_BYTES = 1 << 16
+_MAX_RESPONSE_BYTES = 1 << 20
 
 
 class Socket(asyncio.Transport):
@@ -25,7 +25,11 @@ class Socket(asyncio.Transport):
         is_read: whether the connection reads.
         is_aborted, is_closed: whether the connection has ended it at once, or after its last bytes.
         writes: how often it has written.
+        reads_nothing: whether the other side reads nothing of what is written.
     """
+
+    protocol: asyncio.BufferedProtocol
+    """The connection."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -33,6 +37,9 @@ class Socket(asyncio.Transport):
         self.is_aborted = False
         self.is_closed = False
         self.writes = 0
+        self.reads_nothing = False
+        self._unread_bytes = 0
+        self._most_unread_bytes = 0
         self._written = b""
 
     @property
@@ -60,10 +67,22 @@ class Socket(asyncio.Transport):
     def writelines(self, list_of_data: Iterable[Any]) -> None:
         """See `asyncio.Transport.writelines`."""
         self.writes += 1
-        self._written += b"".join(list_of_data)
+        data = b"".join(list_of_data)
+        self._written += data
+        if self.reads_nothing:
+            self._unread_bytes += len(data)
+            if self._unread_bytes > self._most_unread_bytes:
+                self.protocol.pause_writing()
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
         """See `asyncio.Transport.set_write_buffer_limits`."""
+        assert high is not None, "the node sets a limit"
+        self._most_unread_bytes = high
+
+    def read_all(self) -> None:
+        """Let the other side read everything that was written."""
+        self.reads_nothing, self._unread_bytes = False, 0
+        self.protocol.resume_writing()
 
     def abort(self) -> None:
         """See `asyncio.Transport.abort`."""
