@@ -37,16 +37,17 @@ def on_fetch_response(state: State, node_id: NodeId, response: FetchResponse, no
     state.update_role(
         replace(role, fetch_deadline_ms=deadline_ms, has_fetched=True, is_leader_refusing=False, loading=loading)
     )
-    if response.snapshot is not None:
-        on_snapshot_offered(state, node_id, response.snapshot, now_ms)
-        return
     if response.diverging is not None:
         _truncate(state, response.diverging)
         return
     if state.fetched_from != state.log.end_offset:
         # A part of the log waits for room, so the fetch was only contact. What lies behind its offset, this node's log
-        # may not have, or not as the leader: neither records nor the high watermark apply to it.
+        # may not have, or not as the leader: neither records nor the high watermark apply to it. And a snapshot that is
+        # offered for that offset may end below what this node holds already.
         state.requests.pause_fetches(now_ms + FULL_DISK_PAUSE_MS)
+        return
+    if response.snapshot is not None:
+        on_snapshot_offered(state, node_id, response.snapshot, now_ms)
         return
     if not _take_batches(state, response.batches):
         # The next fetch comes soon, because a leader without fetches of a majority resigns (FETCH-17).

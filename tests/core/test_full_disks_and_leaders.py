@@ -194,6 +194,17 @@ def test_response_to_a_contact_changes_neither_log_nor_high_watermark() -> None:
     assert (effects, node.high_watermark, node.core.log.end_offset) == ([], 10, 11)
 
 
+@pytest.mark.rule("LOG-28", "FETCH-13")
+def test_snapshot_that_is_offered_in_response_to_a_contact_is_not_loaded() -> None:
+    node = waits_with_an_append()
+    node.handle(DiskWaiting(written_end=Offset(0)), now_ms=200)
+
+    effects = node.gets(fetch_response(epoch=5, leader=2, snapshot=(3, 8)), of=2, now_ms=300)
+
+    assert effects == []
+    assert node.role == follower(of=2, epoch=5, until=2300, has_fetched=True)
+
+
 @pytest.mark.rule("LOG-27", "LOG-28")
 def test_fetch_of_what_waits_for_room_is_parked_until_it_is_written() -> None:
     node = a_leader(epoch=5)

@@ -12,6 +12,7 @@ from dataclasses import replace
 from raft.core.config import HIGH_WATERMARK_LINGER_MS
 from raft.types import CleanupPolicy, NodeId
 from raft.writers.expiry import NEWEST_WRITERS_KEPT
+from tests.simulation.denser import FIRST_DENSER, denser
 from tests.simulation.dice import Dice
 from tests.simulation.faults.kinds import BY_REQUEST, Fault
 from tests.simulation.plan import (
@@ -81,6 +82,11 @@ _HALF_ROUNDS_OF_WRONG_RULES = (None, None, 2)
 
 def draw_plan(seed: int) -> Plan:
     """Return the plan of a seed."""
+    plan = _draw_plan(seed)
+    return denser(plan) if seed >= FIRST_DENSER else plan
+
+
+def _draw_plan(seed: int) -> Plan:
     dice = Dice(seed, "plan")
     nodes, observers = dice.pick((3, 3, 3, 3, 3, 5, 5, 5, 4, 1)), dice.pick((0, 0, 1, 1, 2))
     voters = tuple(NodeId(number) for number in range(1, nodes + 1))
