@@ -104,7 +104,8 @@ def _often(plan: Plan, every_ms: dict[Fault, int]) -> Plan:
 
 
 def _successions(plan: Plan) -> Plan:
-    return _often(plan, {Fault.SUCCESSION: 1_200, Fault.PARTITION: 800})
+    often = _often(plan, {Fault.SUCCESSION: 1_200, Fault.PARTITION: 1_200})
+    return replace(often, faults=replace(often.faults, partition_ms=(100, 2_000)))
 
 
 def _clients(plan: Plan, **changes: Any) -> Plan:
