@@ -21,11 +21,21 @@ class SimulatedTimer:
 
     def __init__(self, due_ms: int, action: Action) -> None:
         self.due_ms = due_ms
-        self.action: Action | None = action
+        self._action: Action | None = action
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether its action will not run."""
+        return self._action is None
 
     def cancel(self) -> None:
-        """See `Timer.cancel`."""
-        self.action = None
+        """See `Timer.cancel`. An action that is due and waits for others does not run either, as with asyncio."""
+        self._action = None
+
+    def run(self) -> None:
+        """Run the action, unless it is cancelled."""
+        if self._action is not None:
+            self._action()
 
 
 class EventLoop:
@@ -153,8 +163,8 @@ class EventLoop:
         if timer not in self._timers:
             return
         del self._timers[timer]
-        if timer.action is not None:
-            self.soon(timer.action)
+        if not timer.is_cancelled:
+            self.soon(timer.run)
 
     def _take_arrived(self) -> None:
         ranks = {connection: self._dice.draw(_RANKS) for connection, _ in self._arrived}
