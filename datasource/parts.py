@@ -8,21 +8,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
-from secrets import randbelow
 
 import pyarrow as pa
 
 from datasource.columns import encode_batch, encoded_size
-from raft.client import PARTS_OF_A_WRITE, Client, WriteId
+from raft.client import Client, WriteId
+from raft.client.part import Part
 from raft.errors import ErrorCode, RequestError
-from raft.records.header import HEADER, read_header
-from raft.types import WritePart, add_checksums
+from raft.records.header import HEADER
+from raft.types import WritePart
 
 BATCH_BYTES = 4 << 20
 """Size of a batch, up to which rows are collected. Each batch has a fixed cost at each node, so batches of 1 MiB make
 the write slower (`make bench ONLY=sink,write`)."""
-
-_SEQUENCES = 1 << 31
 
 
 class PartWriter:
@@ -35,17 +33,11 @@ class PartWriter:
     """
 
     def __init__(self, client: Client, write: WriteId, max_bytes: int) -> None:
-        self._client = client
-        self._write = write
+        self._part = Part(client, write)
         self._limit = max_bytes
         self._max_bytes = min(max_bytes, BATCH_BYTES)
-        self._producer_id = write.part_producer_id(randbelow(PARTS_OF_A_WRITE))
         self._waiting: list[pa.RecordBatch] = []
         self._waiting_bytes = HEADER.size
-        self._next_sequence = 0
-        self._record_count = 0
-        self._content_checksum = 0
-        self._is_written = False
 
     def add(self, record_batch: pa.RecordBatch) -> None:
         """Add rows. They are sent when there are enough for a batch.
@@ -67,9 +59,7 @@ class PartWriter:
             RequestError, QuorumUnavailableError: see `add`.
         """
         self._send()
-        return WritePart(
-            producer_id=self._producer_id, record_count=self._record_count, content_checksum=self._content_checksum
-        )
+        return self._part.part
 
     def _send(self) -> None:
         if not self._waiting:
@@ -88,23 +78,17 @@ class PartWriter:
             self._send()
 
     def _append(self, record_batches: list[pa.RecordBatch]) -> None:
-        batch = encode_batch(
-            record_batches,
-            producer_id=self._producer_id,
-            producer_epoch=0,
-            base_sequence=self._next_sequence,
-            is_transactional=True,
-            timestamp_ms=int(time.time() * 1000),
-            max_bytes=self._limit,
+        self._part.append(
+            lambda producer_id, base_sequence: encode_batch(
+                record_batches,
+                producer_id=producer_id,
+                producer_epoch=0,
+                base_sequence=base_sequence,
+                is_transactional=True,
+                timestamp_ms=int(time.time() * 1000),
+                max_bytes=self._limit,
+            )
         )
-        header = read_header(batch)
-        if not self._is_written:
-            appended = self._client.append(batch, transactional_id=self._write.transactional_id)
-            # The whole write is in the log: the driver compares it with the rows that are only counted from here on.
-            self._is_written = appended.is_superseded
-        self._next_sequence = (self._next_sequence + header.record_count) % _SEQUENCES
-        self._record_count += header.record_count
-        self._content_checksum = add_checksums((self._content_checksum, header.content_checksum or 0))
 
 
 def _pieces(record_batch: pa.RecordBatch, max_bytes: int) -> Iterator[tuple[pa.RecordBatch, int]]:

@@ -12,7 +12,6 @@ from typing import Annotated
 
 import typer
 
-from raft import __version__
 from raft.cli.append import append
 from raft.cli.backup import backup, restore
 from raft.cli.check import check
@@ -25,6 +24,7 @@ from raft.cli.read import read
 from raft.cli.serve import serve
 from raft.errors import RaftError
 from raft.printable import printable
+from raft.version import __version__
 
 _INTERRUPTED = 130
 

@@ -7,6 +7,8 @@ readers       which nodes serve fetches; reader_requests: asks them before the l
 steps         what a session asks its driver to do: send a request, wait, pause
 driver        carries out the steps, except for the waiting; exchange: the requests to one node
 blocking      the client for ordinary code (executors, the command line)
+producer      appends records exactly once; transaction: appends records that become visible together
+reader        iterates over the committed records
 asynchronous  the client for asyncio
 """
 
@@ -14,6 +16,8 @@ import typing
 
 from raft.client.aborted import AbortedFilter
 from raft.client.blocking import Client
+from raft.client.producer import AppendedRecords, Producer
+from raft.client.reader import Reader
 from raft.client.results import (
     AbortedTransaction,
     Appended,
@@ -25,6 +29,7 @@ from raft.client.results import (
     ReplicaDescription,
 )
 from raft.client.settings import ClientSettings, ReadFrom
+from raft.client.transaction import Transaction
 from raft.wire.features import KEYED_WRITES_LEVEL, MULTIPART_WRITES_LEVEL
 from raft.writers import PARTS_OF_A_WRITE, WriteId, WriteKey
 
@@ -35,6 +40,7 @@ __all__ = [
     "AbortedFilter",
     "AbortedTransaction",
     "Appended",
+    "AppendedRecords",
     "AsyncClient",
     "BatchPlan",
     "Client",
@@ -42,9 +48,12 @@ __all__ = [
     "Fetched",
     "LogPlace",
     "NodeDescription",
+    "Producer",
     "QuorumDescription",
     "ReadFrom",
+    "Reader",
     "ReplicaDescription",
+    "Transaction",
     "WriteId",
     "WriteKey",
 ]

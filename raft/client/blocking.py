@@ -30,18 +30,19 @@ _logger = logging.getLogger(__name__)
 class Client:
     """A client of one quorum, for one thread at a time.
 
-        with Client(ClientSettings(bootstrap_servers=(Endpoint("localhost", 9093),))) as client:
+        with Client("localhost:9092") as client:
             fetched = client.fetch(Offset(0))
 
     Args:
-        settings: where the quorum is, and how long to wait for it.
+        settings: where the quorum is, and how long to wait for it; or only the nodes to ask first, as
+            "host:port,host:port,...".
         epoch: the highest leader epoch known from before, such as from a checkpoint. Responses of leaders of lower
             epochs are not accepted.
         locate: finds the files that the settings name, such as certificates.
     """
 
-    def __init__(self, settings: ClientSettings, *, epoch: Epoch = Epoch(0), locate: Locate = file_path) -> None:
-        self.settings = settings
+    def __init__(self, settings: ClientSettings | str, *, epoch: Epoch = Epoch(0), locate: Locate = file_path) -> None:
+        self.settings = settings = ClientSettings.of(settings) if isinstance(settings, str) else settings
         self._session = Session(settings, epoch=epoch, turn=os.getpid(), report=_logger.warning)
         self._driver = Driver(self._session, self._open_connection)
         self._protection = ClientProtection(settings.security or NO_SECURITY, locate, _logger.warning)

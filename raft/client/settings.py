@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from raft.config.security import ClientSecurity
+from raft.config.values import addresses
+from raft.errors import ConfigError
 from raft.types import Endpoint
 
 DEFAULT_API_TIMEOUT_MS = 60_000
@@ -56,3 +58,18 @@ class ClientSettings:
     rack: str | None = None
     client_id: str = "kraft-spark"
     security: ClientSecurity | None = None
+
+    @classmethod
+    def of(cls, servers: str) -> ClientSettings:
+        """Return the default settings for these servers.
+
+        Args:
+            servers: the nodes to ask first: "host:port,host:port,...".
+
+        Raises:
+            ConfigError: that is not a list of addresses.
+        """
+        found = addresses("the servers of a client", servers)
+        if not found:
+            raise ConfigError('the servers of a client: expected "host:port,host:port,...", got none')
+        return cls(bootstrap_servers=found)

@@ -6,11 +6,11 @@ import platform
 from dataclasses import dataclass
 from typing import Any
 
-from raft import __version__
 from raft.client import NodeDescription, QuorumDescription
 from raft.config import NodeConfig
 from raft.status.directory import DirectoryStatus, directory_status
 from raft.status.responses import NodeResponses, ask_node
+from raft.version import __version__
 
 NOT_RUNNING = "not running"
 

@@ -37,9 +37,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from raft import __version__
 from raft.codec import Message
 from raft.errors import AuthenticationError, DecodeError, ErrorCode, LocalProtocolError, error_name
+from raft.version import __version__
 from raft.wire.apis import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE, Api, api_of
 from raft.wire.frames import FrameReader, decode_response, encode_request
 from raft.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse

@@ -32,7 +32,7 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
 def test_example_of_a_client_runs(client: type[object], node: Endpoint) -> None:
     documented = inspect.getdoc(client) or ""
     lines = [line for line in documented.split("Args:")[0].splitlines() if not line or line.startswith("    ")]
-    example = textwrap.dedent("\n".join(lines)).replace("localhost", node.host).replace("9093", str(node.port))
+    example = textwrap.dedent("\n".join(lines)).replace("localhost:9092", str(node))
 
     assert "client" in example
     exec(

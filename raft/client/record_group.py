@@ -1,0 +1,52 @@
+"""Collects records for a batch."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+from raft.records.record import NO_TIMESTAMP_MS, Record
+
+_MOST_BESIDE_DATA = 36
+"""Most bytes of a record beside key, value and headers: see `raft.records.record`."""
+
+_MOST_OF_A_HEADER = 10
+"""Most bytes of a header beside its key and its value: their lengths."""
+
+
+class RecordGroup:
+    """The records of the next batch.
+
+    Args:
+        max_bytes: largest size of several records, uncompressed; a larger record is alone in its group.
+    """
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._records: list[Record] = []
+        self._size_bytes = 0
+
+    def __bool__(self) -> bool:
+        """Return whether there are records."""
+        return bool(self._records)
+
+    def has_room_for(self, record: Record) -> bool:
+        """Return whether a record can be added."""
+        return not self._records or self._size_bytes + _largest_size(record) <= self._max_bytes
+
+    def add(self, record: Record) -> None:
+        """Add a record, with the present time if it has none."""
+        if record.timestamp_ms == NO_TIMESTAMP_MS:
+            record = replace(record, timestamp_ms=int(time.time() * 1000))
+        self._records.append(record)
+        self._size_bytes += _largest_size(record)
+
+    def take(self) -> list[Record]:
+        """Return the records, and begin the next group."""
+        records, self._records, self._size_bytes = self._records, [], 0
+        return records
+
+
+def _largest_size(record: Record) -> int:
+    headers_bytes = sum(4 * len(key) + len(value or b"") + _MOST_OF_A_HEADER for key, value in record.headers)
+    return _MOST_BESIDE_DATA + len(record.key or b"") + len(record.value or b"") + headers_bytes
