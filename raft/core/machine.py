@@ -9,7 +9,7 @@ from raft.core.checks import unknown_partition_refusal
 from raft.core.commits import maybe_advance_high_watermark
 from raft.core.config import CoreConfig, Draw
 from raft.core.damage import LogDamage
-from raft.core.effects import Effect, HaltCause, RollLog
+from raft.core.effects import Effect, HaltCause
 from raft.core.elections import on_begin_quorum_epoch, on_end_quorum_epoch, on_vote_request
 from raft.core.events import (
     AppendRequested,
@@ -57,7 +57,7 @@ from raft.core.repairing import on_damage_reported, on_repair_ended
 from raft.core.requesting import send_requests
 from raft.core.responses import on_failure, on_response
 from raft.core.roles import Follower, Leader, Role, Unattached
-from raft.core.snapshots import on_cut_requested, on_fetch_snapshot, on_snapshot_made
+from raft.core.snapshots import on_cut_requested, on_fetch_snapshot, on_snapshot_due, on_snapshot_made
 from raft.core.startup import foreign_state, lost_state, starting_role
 from raft.core.state import State
 from raft.core.timers import check_quorum, finish_shutdown, handle_deadlines, next_deadline_ms
@@ -188,7 +188,7 @@ class RaftCore:
             case RepairEnded():
                 on_repair_ended(state, event, now_ms)
             case SnapshotDue():
-                state.emit(RollLog(producers=self.producers_image()))
+                on_snapshot_due(state, self.producers_image())
             case SnapshotMade():
                 on_snapshot_made(state, event.snapshot)
             case SnapshotChecked():

@@ -6,12 +6,13 @@ Source: Kafka KafkaRaftClient.handleFetchSnapshotRequest, maybeClean.
 from __future__ import annotations
 
 from raft.core.checks import cluster_refusal
-from raft.core.effects import CutLog
+from raft.core.effects import CutLog, RollLog
 from raft.core.events import LogCutRequested
 from raft.core.messages import FetchSnapshotRequest, FetchSnapshotResponse
 from raft.core.roles import Leader
 from raft.core.state import State
 from raft.errors import ErrorCode
+from raft.transactions import ProducerStateImage
 from raft.types import OffsetAndEpoch
 
 
@@ -42,6 +43,16 @@ def _error(state: State, request: FetchSnapshotRequest) -> ErrorCode:
         return ErrorCode.NOT_LEADER_OR_FOLLOWER
     is_damaged = state.damage.has_snapshot(request.snapshot.offset)
     return ErrorCode.STORAGE_ERROR if is_damaged else ErrorCode.NONE
+
+
+def on_snapshot_due(state: State, producers: ProducerStateImage) -> None:
+    """Let the log go on in a new segment, at whose begin a snapshot can end.
+
+    A snapshot keeps of a multipart write only the parts without a marker. If it ended between the markers, the last
+    stable offset of a node that loads it could be within the write (TXN-2). So it is ordered again later.
+    """
+    if not producers.transactions.is_between_markers:
+        state.emit(RollLog(producers=producers))
 
 
 def on_snapshot_made(state: State, snapshot: OffsetAndEpoch) -> None:

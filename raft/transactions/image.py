@@ -52,6 +52,18 @@ class TransactionsImage:
     commits: tuple[CommitImage, ...] = ()
     ended_writes: tuple[EndedWrite, ...] = ()
 
+    @property
+    def is_between_markers(self) -> bool:
+        """Whether the log ends between the markers of a multipart write, after that of the part that began first.
+
+        Then the open transactions do not tell where the write begins.
+        """
+        first_offsets = {transaction.producer_id: transaction.first_offset for transaction in self.transactions}
+        return any(
+            commit.first_offset < min(first_offsets[producer_id] for producer_id in commit.missing)
+            for commit in self.commits
+        )
+
 
 NO_TRANSACTIONS = TransactionsImage()
 """The table of a log without transactions."""

@@ -8,7 +8,7 @@ import pytest
 
 from raft.core import transactions
 from raft.core.effects import Effect
-from raft.core.events import AppendsRequested, Event, ResignRequested
+from raft.core.events import AppendsRequested, Event, ResignRequested, SnapshotDue
 from raft.errors import ErrorCode
 from raft.transactions import AbortedTransaction
 from raft.types import Batch, BatchHeader, ControlType, Epoch, Offset, WritePart
@@ -384,6 +384,24 @@ def test_follower_serves_committed_transactions_up_to_its_own_last_stable_offset
 
     response = fetch_response(epoch=5, leader=2, high_watermark=14, last_stable_offset=12)
     assert replies(response, read=reads(10, 12), to=5) in effects
+
+
+@pytest.mark.rule("TXN-2")
+def test_snapshot_does_not_end_between_the_markers_of_a_write() -> None:
+    node = a_follower(of=2, epoch=5)
+    commit = commit_of_write(part(PART, records=2), part(OTHER_PART), at=13, epoch=5)
+    batches = [data(PART, at=10, epoch=5, records=2), data(OTHER_PART, at=12, epoch=5), commit]
+    ends_of_parts = [
+        Batch(header=marker(COMMIT, producer_id, at=at, epoch=5).header, payload=b"")
+        for at, producer_id in ((14, PART), (15, OTHER_PART))
+    ]
+    ordered = []
+    for batch in (*batches, *ends_of_parts):
+        node.gets(fetch_response(epoch=5, leader=2, batches=[batch]), of=2, now_ms=100)
+        node.has_flushed(now_ms=100)
+        ordered.append([effect.producers.end_offset for effect in node.handle(SnapshotDue(), now_ms=110)])  # type: ignore[union-attr]
+
+    assert ordered == [[12], [13], [14], [], [16]]
 
 
 def test_votes_are_needed_before_anything_is_completed() -> None:

@@ -80,7 +80,7 @@ def damage_of_snapshots(plan: Plan) -> Plan:
 
 def resets_of_floods(plan: Plan) -> Plan:
     """Connections are reset while nodes have more requests than they can handle."""
-    clocks = replace(plan.clocks, request_us=(300, 2_000))
+    clocks = replace(plan.clocks, request_us=(300, 300))
     return replace(_often(plan, {Fault.FLOOD: 500, Fault.RESET: 60}), clocks=clocks)
 
 

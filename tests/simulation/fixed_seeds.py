@@ -15,7 +15,10 @@ DAMAGED_SEEDS = (300, 302, 304, 307, 310, 314, 322, 325, 337, 342, 348, 414, 463
 RARE_SEEDS = (103, 109, 118, 132, 140, 159, 186, 189, 203, 228, 432, 1483)
 """They reach marks that are rare."""
 
-FIXED_SEEDS = (*range(100), *RARE_SEEDS, *OVERLAPPING_SEEDS, *DAMAGED_SEEDS)
+DENSER_SEEDS = tuple(range(20_000, 20_011))
+"""One plan of each kind in which a rare moment is frequent."""
+
+FIXED_SEEDS = (*range(100), *RARE_SEEDS, *OVERLAPPING_SEEDS, *DAMAGED_SEEDS, *DENSER_SEEDS)
 
 
 @cache

@@ -33,7 +33,7 @@ from raft.storage.log_files import LogFiles
 from raft.storage.recovery import log_start
 from raft.storage.snapshots import SnapshotFolder
 from raft.transactions import ProducerState, SnapshotSummary
-from raft.transactions.image import NO_TRANSACTIONS
+from raft.transactions.image import NO_TRANSACTIONS, TransactionsImage
 from raft.types import Batch, NodeId, Offset, OffsetAndEpoch
 from tests.simulation.mutations import needs
 from tests.simulation.mutations.mutation import mutation, switched_off
@@ -337,6 +337,12 @@ def read_goes_on_in_a_newer_snapshot(patch: pytest.MonkeyPatch) -> None:
 def interrupted_installation_is_forgotten(patch: pytest.MonkeyPatch) -> None:
     """A start does not complete the installation of a snapshot that a crash interrupted."""
     patch.setattr(SnapshotFolder, "interrupted_install", lambda _: None)
+
+
+@mutation(breaks=("TXN-2",), caught_by=("LastStableOffsetIsCorrect",), needs=needs.snapshots)
+def snapshot_ends_between_the_markers_of_a_write(patch: pytest.MonkeyPatch) -> None:
+    """A snapshot may end behind the marker of the first part of a write and before those of others."""
+    patch.setattr(TransactionsImage, "is_between_markers", False)
 
 
 @mutation(breaks=("LOG-15",), caught_by=("NodesRestart",), needs=needs.snapshots)

@@ -7,8 +7,10 @@ from contextlib import suppress
 
 import pytest
 
-from raft.core import following
+from raft.core import following, responses
 from raft.core.disk_room import DiskRoom
+from raft.core.messages import FetchResponse
+from raft.core.roles import Follower
 from raft.core.state import State
 from raft.errors import DiskFullError, StorageError
 from raft.runtime.job_queue import JobQueue, _Job
@@ -16,7 +18,7 @@ from raft.runtime.log_append import LogAppend
 from raft.runtime.space_keeper import SpaceKeeper
 from raft.storage.directory import ReplicaDirectory
 from raft.storage.segment import Segment
-from raft.types import Batch, BatchHeader, ElectionState
+from raft.types import Batch, BatchHeader, ElectionState, NodeId
 from tests.simulation.mutations import needs
 from tests.simulation.mutations.mutation import mutation
 
@@ -82,6 +84,20 @@ def torn_append_stays_when_room_is_missing(patch: pytest.MonkeyPatch) -> None:
             position += header.size_bytes
 
     patch.setattr(Segment, "append", append)
+
+
+@mutation(breaks=("LOG-28",), caught_by=("NoNodeHalts",), needs=needs.full_disks)
+def snapshot_offered_to_a_contact_is_loaded(patch: pytest.MonkeyPatch) -> None:
+    """A replica whose records wait for room takes the snapshot that its leader offers for what is on its disk."""
+    handle = following.on_fetch_response
+
+    def take(state: State, node_id: NodeId, response: FetchResponse, now_ms: int) -> None:
+        if response.snapshot is not None and isinstance(state.role, Follower):
+            following.on_snapshot_offered(state, node_id, response.snapshot, now_ms)
+        else:
+            handle(state, node_id, response, now_ms)
+
+    patch.setattr(responses, "on_fetch_response", take)
 
 
 @mutation(breaks=("LOG-27",), caught_by=("NoUnexpectedErrors",))
