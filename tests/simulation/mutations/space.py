@@ -9,6 +9,7 @@ import pytest
 
 from raft.core import following, responses
 from raft.core.disk_room import DiskRoom
+from raft.core.loading import on_snapshot_offered
 from raft.core.messages import FetchResponse
 from raft.core.roles import Follower
 from raft.core.state import State
@@ -93,7 +94,7 @@ def snapshot_offered_to_a_contact_is_loaded(patch: pytest.MonkeyPatch) -> None:
 
     def take(state: State, node_id: NodeId, response: FetchResponse, now_ms: int) -> None:
         if response.snapshot is not None and isinstance(state.role, Follower):
-            following.on_snapshot_offered(state, node_id, response.snapshot, now_ms)
+            on_snapshot_offered(state, node_id, response.snapshot, now_ms)
         else:
             handle(state, node_id, response, now_ms)
 
