@@ -18,6 +18,7 @@ class Sizes:
         settle_s: pause after a fault, before the next one.
         bulk_rounds, bulk_bytes: rounds, and bytes of values in each.
         bulk_value_bytes: sizes of the values.
+        library_rows: records that a Python program appends and reads one by one.
         raft_server_warm_up_s, raft_server_s: how long TestRaftServer writes before it is measured, and meanwhile.
         backfill_rows: rows of the backfill.
         view_rows, view_keys: rows of the view, and their keys.
@@ -38,6 +39,7 @@ class Sizes:
     bulk_rounds: int
     bulk_bytes: int
     bulk_value_bytes: tuple[int, ...]
+    library_rows: int
     raft_server_warm_up_s: float
     raft_server_s: float
     backfill_rows: int
@@ -64,6 +66,7 @@ FULL = Sizes(
     bulk_rounds=3,
     bulk_bytes=100_000_000,
     bulk_value_bytes=(100, 1_000),
+    library_rows=200_000,
     raft_server_warm_up_s=5.0,
     raft_server_s=6.0,
     backfill_rows=2_500_000,
@@ -90,6 +93,7 @@ SHORT = Sizes(
     bulk_rounds=1,
     bulk_bytes=1_000_000,
     bulk_value_bytes=(1_000,),
+    library_rows=2_000,
     raft_server_warm_up_s=0.5,
     raft_server_s=1.0,
     backfill_rows=20_000,

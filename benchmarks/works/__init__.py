@@ -1,6 +1,6 @@
 """The works that are measured, in the order in which they run: works that share services follow one another."""
 
-from benchmarks.works import append, backfill, bulk, failover, latency, sink, stream, tls, values, view, write
+from benchmarks.works import append, backfill, bulk, failover, latency, library, sink, stream, tls, values, view, write
 from benchmarks.works.work import Work
 
 ALL: tuple[Work, ...] = (
@@ -12,6 +12,7 @@ ALL: tuple[Work, ...] = (
     tls.WORK,
     latency.WORK,
     bulk.WORK,
+    library.WORK,
     append.WORK,
     failover.WORK,
     values.WORK,
