@@ -127,9 +127,8 @@ class Producer:
         appended: list[AppendedRecords] = []
         group = RecordGroup(self._batch_bytes)
         for record in records:
-            if not group.has_room_for(record):
-                appended.append(self._append(group.take()))
-            group.add(record)
+            if full := group.add(record):
+                appended.append(self._append(full))
         if not group:
             raise ValueError("there are no records: expected one or more")
         appended.append(self._append(group.take()))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 
 from raft.records.record import NO_TIMESTAMP_MS, Record
 
@@ -30,16 +29,21 @@ class RecordGroup:
         """Return whether there are records."""
         return bool(self._records)
 
-    def has_room_for(self, record: Record) -> bool:
-        """Return whether a record can be added."""
-        return not self._records or self._size_bytes + _largest_size(record) <= self._max_bytes
+    def add(self, record: Record) -> list[Record] | None:
+        """Add a record, with the present time if it has none. If there is no room for it, it begins the next group.
 
-    def add(self, record: Record) -> None:
-        """Add a record, with the present time if it has none."""
+        Returns:
+            The records before it, if it begins the next group; None if it does not.
+        """
         if record.timestamp_ms == NO_TIMESTAMP_MS:
-            record = replace(record, timestamp_ms=int(time.time() * 1000))
+            record = Record(
+                key=record.key, value=record.value, headers=record.headers, timestamp_ms=int(time.time() * 1000)
+            )
+        size_bytes = _largest_size(record)
+        full = self.take() if self._records and self._size_bytes + size_bytes > self._max_bytes else None
         self._records.append(record)
-        self._size_bytes += _largest_size(record)
+        self._size_bytes += size_bytes
+        return full
 
     def take(self) -> list[Record]:
         """Return the records, and begin the next group."""
@@ -48,5 +52,7 @@ class RecordGroup:
 
 
 def _largest_size(record: Record) -> int:
-    headers_bytes = sum(4 * len(key) + len(value or b"") + _MOST_OF_A_HEADER for key, value in record.headers)
-    return _MOST_BESIDE_DATA + len(record.key or b"") + len(record.value or b"") + headers_bytes
+    size_bytes = _MOST_BESIDE_DATA + len(record.key or b"") + len(record.value or b"")
+    for key, value in record.headers:
+        size_bytes += 4 * len(key) + len(value or b"") + _MOST_OF_A_HEADER
+    return size_bytes

@@ -104,13 +104,11 @@ class Transaction:
         if not self._is_open:
             raise RuntimeError("this transaction is not open: append within its `with` block")
         for record in records:
-            if not self._group.has_room_for(record):
-                self._send_part()
-            self._group.add(record)
+            if full := self._group.add(record):
+                self._send_part(full)
 
-    def _send_part(self) -> None:
-        """Append the records of the group, which become visible with the commit."""
-        records = self._group.take()
+    def _send_part(self, records: list[Record]) -> None:
+        """Append records, which become visible with the commit."""
         if self._part is None:
             self._require_level(MULTIPART_WRITES_LEVEL)
             self._part = Part(self._client, self.key.write_id)
@@ -138,7 +136,7 @@ class Transaction:
             )
         else:
             if self._group:
-                self._send_part()
+                self._send_part(self._group.take())
             batch = write_commit_batch(
                 WriteCommit(parts=(self._part.part,)),
                 producer_id=key.producer_id,

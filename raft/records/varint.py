@@ -59,6 +59,8 @@ def write_varint(value: int) -> bytes:
     raw = (value << 1) ^ (value >> (_INT64_BITS - 1))
     if raw < 0x80:
         return _ONE_BYTE[raw]
+    if raw < 0x4000:
+        return bytes((raw & 0x7F | 0x80, raw >> 7))
     out = bytearray()
     while raw >= 0x80:
         out.append((raw & 0x7F) | 0x80)
