@@ -38,11 +38,11 @@ from raft.records.load_scanner import load_scanner
 from raft.runtime.admissions import Admissions
 from raft.runtime.caller import Caller
 from raft.runtime.client_quotas import ClientQuotas
+from raft.runtime.disk import Disk
 from raft.runtime.drop_cause import DropCause
 from raft.runtime.engine import Engine
 from raft.runtime.fault_log import FaultLog
 from raft.runtime.meter import NO_METER
-from raft.runtime.replica_disk import ReplicaDisk
 from raft.runtime.requests.context import Context
 from raft.runtime.requests.describe_quorum import METADATA_TOPIC
 from raft.runtime.requests.handle import handle
@@ -210,7 +210,7 @@ class Node:
             faults=FaultLog(_logger, self._scheduler.now_ms),
         )
         meter = NO_METER if self._monitoring is None else self._monitoring.meter
-        disk = ReplicaDisk(self._directory, self._disk_threads, meter=meter)
+        disk = Disk(self._directory, self._disk_threads, meter=meter)
         self._engine = Engine(core, disk, self._network, self._scheduler, ended=self._on_ended, meter=meter)
         self._snapshot_process = SnapshotProcess(
             config.log_dir,

@@ -12,7 +12,8 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable
-from typing import TypeVar, assert_never
+from functools import partial
+from typing import Any, TypeVar
 
 from raft.core import RaftCore
 from raft.core.coalescing import take_next
@@ -30,12 +31,10 @@ from raft.core.effects import (
     RepairLog,
     ReportFault,
     RoleChanged,
-    RollLog,
     SendRequest,
     SendResponse,
     ShutdownFinished,
     StoreElectionState,
-    StoreSnapshotPiece,
     TruncateLog,
 )
 from raft.core.events import (
@@ -56,29 +55,18 @@ from raft.records.header import read_header
 from raft.records.split import split_batches
 from raft.runtime.advice import explain
 from raft.runtime.damage_log import DamageLog
-from raft.runtime.disk import Disk, DiskListener
+from raft.runtime.disk import Disk, DiskEffect, DiskListener
 from raft.runtime.fault_log import FaultLog
 from raft.runtime.meter import NO_METER, Meter
 from raft.runtime.network import Network
 from raft.runtime.scheduler import Scheduler, Timer
 from raft.storage.damage import DamageReport
-from raft.types import Batch, Offset
+from raft.transactions import SnapshotSummary
+from raft.types import Batch, Offset, OffsetAndEpoch
 
 _logger = logging.getLogger(__name__)
 
 Step = TypeVar("Step", Event, Effect)
-_LogEffect = (
-    AppendBatches
-    | AppendLeaderChange
-    | TruncateLog
-    | RepairLog
-    | StoreSnapshotPiece
-    | CheckSnapshot
-    | InstallSnapshot
-    | RollLog
-    | CutLog
-    | FlushLog
-)
 OnResponse = Callable[[SendResponse], None]
 """Takes the response to a request. If the response needs records, the callback orders the read at once."""
 
@@ -239,7 +227,7 @@ class Engine:
         match effect:
             case StoreElectionState():
                 self._is_storing = True
-                self._disk.store(effect.state, self._stored)
+                self._disk.do(effect, self._stored)
             case SendRequest():
                 self._network.send(effect)
             case Disconnect():
@@ -261,12 +249,13 @@ class Engine:
             case _:
                 self._change_log(effect)
 
-    def _change_log(self, effect: _LogEffect) -> None:
+    def _change_log(self, effect: DiskEffect | AppendLeaderChange) -> None:
+        done: Callable[[Any], None] | None = None
         match effect:
             case AppendBatches():
-                self._disk.append([self._with_bytes(batch) for batch in effect.batches], effect.aborted)
+                effect = AppendBatches(batches=tuple(map(self._with_bytes, effect.batches)), aborted=effect.aborted)
             case AppendLeaderChange():
-                self._append_leader_change(effect)
+                effect = AppendBatches(batches=tuple(split_batches(self._leader_change(effect))))
             case TruncateLog():
                 _logger.warning(
                     "node %s truncates its log at offset %s: leader %s does not have what follows; everything "
@@ -276,30 +265,20 @@ class Engine:
                     self.core.leader_id,
                     self.core.durable_high_watermark,
                 )
-                self._disk.truncate(effect.end_offset)
-            case RepairLog():
-                self._disk.repair(effect, lambda is_repaired: self.submit(RepairEnded(is_repaired=is_repaired)))
-            case StoreSnapshotPiece():
-                self._disk.store_snapshot_piece(effect)
-            case CheckSnapshot(snapshot=snapshot):
-                self._disk.check_snapshot(
-                    snapshot, lambda contents: self.submit(SnapshotChecked(snapshot=snapshot, contents=contents))
-                )
             case InstallSnapshot(contents=contents):
                 _logger.info("node %s replaces its log with the snapshot at %s", self.core.node_id, contents.end)
-                self._disk.install_snapshot(contents)
-            case RollLog(producers=producers):
-                self._disk.roll(producers)
             case CutLog(start=start):
                 _logger.info("node %s: the log begins at %s now", self.core.node_id, start)
-                self._disk.cut(start)
-            case FlushLog():
-                self._disk.flush(effect)
+            case RepairLog():
+                done = self._repaired
+            case CheckSnapshot():
+                done = partial(self._checked, effect.snapshot)
             case _:
-                assert_never(effect)
+                pass
+        self._disk.do(effect, done)
 
-    def _append_leader_change(self, effect: AppendLeaderChange) -> None:
-        payload = leader_change_batch(
+    def _leader_change(self, effect: AppendLeaderChange) -> bytes:
+        return leader_change_batch(
             base_offset=effect.base_offset,
             epoch=effect.epoch,
             leader_id=effect.leader_id,
@@ -307,7 +286,6 @@ class Engine:
             granting_voters=effect.granting_voters,
             timestamp_ms=self._scheduler.wall_clock_ms(),
         )
-        self._disk.append(split_batches(payload))
 
     def _with_bytes(self, batch: Batch | ControlBatch) -> Batch:
         if isinstance(batch, Batch):
@@ -339,6 +317,12 @@ class Engine:
     def _stored(self, _: None) -> None:
         self._is_storing = False
         self.advance()
+
+    def _repaired(self, is_repaired: bool) -> None:
+        self.submit(RepairEnded(is_repaired=is_repaired))
+
+    def _checked(self, snapshot: OffsetAndEpoch, contents: SnapshotSummary | None) -> None:
+        self.submit(SnapshotChecked(snapshot=snapshot, contents=contents))
 
     def _flushed(self, flush: FlushLog) -> None:
         self.submit(LogFlushed(number=flush.number, end_offset=flush.end_offset))

@@ -18,8 +18,8 @@ from raft.errors import StorageError
 from raft.records.batch import build_batch
 from raft.records.header import read_header
 from raft.records.record import Record
+from raft.runtime.disk import Disk
 from raft.runtime.engine import Engine
-from raft.runtime.replica_disk import ReplicaDisk
 from raft.runtime.scheduler import Action
 from raft.storage.directory import ReplicaDirectory
 from raft.storage.directory_opening import ReplicaIdentity
@@ -160,7 +160,7 @@ class OneVoter:
         )
         self.scheduler = ManualScheduler()
         self._workers = InlineWorkers()
-        self.disk = ReplicaDisk(self.directory, self._workers)
+        self.disk = Disk(self.directory, self._workers)
         self.errors: list[Exception | None] = []
         self.engine = Engine(self.core, self.disk, NoNetwork(), self.scheduler, ended=self.errors.append)
         self.engine.start()

@@ -6,13 +6,13 @@ from collections.abc import Generator
 
 import pytest
 
-from raft.core.effects import ReadRange
+from raft.core.effects import ReadRange, TruncateLog
 from raft.errors import CorruptBatchError
 from raft.runtime.piecewise_read import PIECE_BYTES
 from raft.storage.damage import DamageReport
 from raft.storage.log import Log
 from raft.types import Damaged, DamagedRange, Offset
-from tests.runtime.test_replica_disk import Replica
+from tests.runtime.test_disk import Replica, appended
 from tests.storage.logs import batch
 
 BATCHES = [batch(at, value=b"v" * 400) for at in range(6)]
@@ -27,7 +27,7 @@ RANGE = DamagedRange(start_offset=Offset(3), end_offset=Offset(4))
 def damaged(*, piece_bytes: int = PIECE_BYTES) -> Replica:
     """A replica whose fourth batch is damaged on its disk, and none is in memory."""
     replica = Replica(tail_bytes=0, piece_bytes=piece_bytes)
-    replica.disk.append(BATCHES)
+    replica.disk.do(appended(BATCHES))
     run(replica)
     replica.files.flip_bit(SEGMENT, 3 * SIZE_BYTES + 100)
     return replica
@@ -107,7 +107,7 @@ def test_damage_that_is_truncated_is_reported_as_gone() -> None:
     replica.disk.read(FROM_DAMAGE, lambda _: None)
     run(replica)
 
-    replica.disk.truncate(Offset(0))
+    replica.disk.do(TruncateLog(end_offset=Offset(0)))
     run(replica)
 
     assert [ranges(report) for report in replica.reports.damage] == [[RANGE], []]
@@ -116,7 +116,7 @@ def test_damage_that_is_truncated_is_reported_as_gone() -> None:
 @pytest.mark.rule("LOG-29")
 def test_damaged_index_makes_its_segment_unreadable_and_the_node_goes_on() -> None:
     replica = Replica(tail_bytes=0, segment_bytes=30 * SIZE_BYTES)
-    replica.disk.append([batch(at, value=b"v" * 400) for at in range(60)])
+    replica.disk.do(appended([batch(at, value=b"v" * 400) for at in range(60)]))
     run(replica)
     first = replica.directory.log.segments_from(Offset(0))[0]
     first.indexes.release()

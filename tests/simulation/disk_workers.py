@@ -72,7 +72,7 @@ class _Done:
 
 
 class SimulatedDiskWorkers:
-    """The disk threads of one process; see `raft.runtime.replica_disk.DiskWorkers`.
+    """The disk threads of one process; see `raft.runtime.disk.DiskWorkers`.
 
     Args:
         directory: the directory of the node.

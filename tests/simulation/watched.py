@@ -31,8 +31,8 @@ from raft.core.messages import FetchResponse
 from raft.errors import CorruptBatchError, DiskFullError, ErrorCode
 from raft.records.control import leader_change_batch, leaders_control_batch
 from raft.records.header import read_header
+from raft.runtime.disk import Disk
 from raft.runtime.engine import Engine, OnResponse
-from raft.runtime.replica_disk import ReplicaDisk
 from raft.storage.directory import ReplicaDirectory
 from raft.storage.log import Log
 from raft.types import Batch, Offset
@@ -289,7 +289,7 @@ class WatchedEngine(Engine):
         self._watch.response_sent(self._machine, request, order, records)
 
 
-class WatchedDisk(ReplicaDisk):
+class WatchedDisk(Disk):
     """Passes the records that are read for responses to the engine.
 
     Attributes:

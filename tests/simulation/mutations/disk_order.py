@@ -3,37 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
-from raft.core.effects import FlushLog, ReadRange
+from raft.core.effects import FlushLog, ReadRange, StoreElectionState, TruncateLog
+from raft.runtime.disk import Disk, DiskEffect
 from raft.runtime.flusher import Flusher
 from raft.runtime.job_queue import JobQueue, Passing, _Job
 from raft.runtime.piecewise_read import PiecewiseRead
-from raft.runtime.replica_disk import ReplicaDisk
-from raft.types import ElectionState, Offset
 from tests.simulation.mutations.mutation import mutation
 
 Result = TypeVar("Result")
 
 
+def _changes(patch: pytest.MonkeyPatch, kind: type, change: Callable[[Disk, Any, Any], None]) -> None:
+    """Replace what the disk does with effects of one kind."""
+    do = Disk.do
+
+    def do_or_change(disk: Disk, effect: DiskEffect, done: Callable[[Any], None] | None = None) -> None:
+        if isinstance(effect, kind):
+            change(disk, effect, done)
+        else:
+            do(disk, effect, done)
+
+    patch.setattr(Disk, "do", do_or_change)
+
+
 @mutation(breaks=("LOG-6",), caught_by=("FetchOffsetIsDurable", "CommittedIsDurable", "CheckpointIsCommitted"))
 def flush_done_before_an_earlier_append(patch: pytest.MonkeyPatch) -> None:
     """A flush does not wait for earlier jobs: it may be done before the records that it has to cover are written."""
-    patch.setattr(ReplicaDisk, "flush", lambda self, order: self._order_flush(order))
+    _changes(patch, FlushLog, lambda disk, order, _done: disk._order_flush(order))
 
 
 @mutation(breaks=("STATE-5",), caught_by=("StoredBeforeSent", "RoleIsStored"))
 def election_state_reported_before_it_is_stored(patch: pytest.MonkeyPatch) -> None:
     """The engine counts an election state as stored when its job is queued."""
-    store = ReplicaDisk.store
+    do = Disk.do
 
-    def store_later(self: ReplicaDisk, state: ElectionState, done: Callable[[None], None]) -> None:
-        self._workers.post(lambda: done(None))
-        store(self, state, lambda _: None)
+    def store_later(disk: Disk, effect: StoreElectionState, done: Callable[[None], None]) -> None:
+        disk._workers.post(lambda: done(None))
+        do(disk, effect, lambda _: None)
 
-    patch.setattr(ReplicaDisk, "store", store_later)
+    _changes(patch, StoreElectionState, store_later)
 
 
 @mutation(
@@ -43,10 +55,10 @@ def election_state_reported_before_it_is_stored(patch: pytest.MonkeyPatch) -> No
 def truncation_done_after_later_appends(patch: pytest.MonkeyPatch) -> None:
     """A truncation is done after appends that were ordered after it."""
 
-    def truncate_later(self: ReplicaDisk, end_offset: Offset) -> None:
-        self._jobs.put_later(lambda: self._truncate(end_offset))
+    def truncate_later(disk: Disk, effect: TruncateLog, _done: object) -> None:
+        disk._jobs.put_later(lambda: disk._locked(lambda: disk._directory.truncate(effect.end_offset)))
 
-    patch.setattr(ReplicaDisk, "truncate", truncate_later)
+    _changes(patch, TruncateLog, truncate_later)
 
 
 @mutation(
@@ -79,11 +91,11 @@ def disk_jobs_done_last_in_first_out(patch: pytest.MonkeyPatch) -> None:
 def read_done_before_an_earlier_append(patch: pytest.MonkeyPatch) -> None:
     """A read for a follower does not wait for earlier appends, and finds no records."""
 
-    def read_at_once(self: ReplicaDisk, read: ReadRange, done: Callable[[bytes], None]) -> None:
+    def read_at_once(self: Disk, read: ReadRange, done: Callable[[bytes], None]) -> None:
         log = self._directory.log
         done(log.read(read.start_offset, max_bytes=read.max_bytes, end_offset=min(read.end_offset, log.end_offset)))
 
-    patch.setattr(ReplicaDisk, "read", read_at_once)
+    patch.setattr(Disk, "read", read_at_once)
 
 
 @mutation(breaks=("CLIENT-2", "TXN-10"), caught_by=("ReadsFindRecords",))

@@ -11,8 +11,8 @@ from raft.core.effects import Disconnect, Effect, SendResponse, StoreElectionSta
 from raft.core.events import TimePassed
 from raft.records.control import leader_change_batch
 from raft.runtime import engine
+from raft.runtime.disk import Disk
 from raft.runtime.engine import Engine
-from raft.runtime.replica_disk import ReplicaDisk
 from raft.types import Epoch
 from tests.simulation.mutations.mutation import mutation
 
@@ -157,16 +157,16 @@ def second_waiting_event_dropped(patch: pytest.MonkeyPatch) -> None:
 @mutation(breaks=("LOG-23",), caught_by=("PageCacheIsForReaders",))
 def new_leader_not_kept_in_the_page_cache(patch: pytest.MonkeyPatch) -> None:
     """A voter that once followed keeps nothing in the page cache, also when it leads."""
-    keep = ReplicaDisk.keep_in_page_cache
+    keep = Disk.keep_in_page_cache
 
-    def never_again(self: ReplicaDisk, is_kept: bool) -> None:
+    def never_again(self: Disk, is_kept: bool) -> None:
         if not is_kept:
             keep(self, is_kept)
 
-    patch.setattr(ReplicaDisk, "keep_in_page_cache", never_again)
+    patch.setattr(Disk, "keep_in_page_cache", never_again)
 
 
 @mutation(breaks=("LOG-23",), caught_by=("PageCacheIsForReaders",))
 def follower_kept_in_the_page_cache(patch: pytest.MonkeyPatch) -> None:
     """A voter that follows keeps what it has flushed in the page cache."""
-    patch.setattr(ReplicaDisk, "keep_in_page_cache", lambda *_arguments: None)
+    patch.setattr(Disk, "keep_in_page_cache", lambda *_arguments: None)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import pytest
 
-from raft.core.effects import FlushLog, ReadRange
+from raft.core.effects import AppendBatches, FlushLog, ReadRange, StoreElectionState, TruncateLog
 from raft.errors import CorruptBatchError, StorageError
-from raft.runtime.disk import DiskListener
+from raft.runtime.disk import Disk, DiskListener
 from raft.runtime.piecewise_read import PIECE_BYTES
-from raft.runtime.replica_disk import ReplicaDisk
 from raft.storage.damage import DamageReport
 from raft.storage.directory import ReplicaDirectory
 from raft.storage.directory_opening import ReplicaIdentity
@@ -42,6 +41,11 @@ class Reports:
         self.rolls += 1
 
 
+def appended(batches: Iterable[Batch]) -> AppendBatches:
+    """The effect that appends batches."""
+    return AppendBatches(batches=tuple(batches))
+
+
 class Replica:
     """A replica's disk on files in memory."""
 
@@ -52,7 +56,7 @@ class Replica:
         config = LogConfig(segment_bytes=segment_bytes, tail_bytes=tail_bytes)
         self.directory = ReplicaDirectory.open(self.files, IDENTITY, entropy=bytes(16), config=config)
         self.workers = InlineWorkers()
-        self.disk = ReplicaDisk(self.directory, self.workers, piece_bytes=piece_bytes)
+        self.disk = Disk(self.directory, self.workers, piece_bytes=piece_bytes)
         self.reports = Reports()
         self.disk.start(
             DiskListener(
@@ -77,12 +81,19 @@ class Replica:
 @pytest.mark.parametrize(
     ("order", "end_offset", "records"),
     [
-        pytest.param(lambda disk: disk.append(TWO), 2, TWO, id="append, read"),
+        pytest.param(lambda disk: disk.do(appended(TWO)), 2, TWO, id="append, read"),
         pytest.param(
-            lambda disk: (disk.append(TWO), disk.truncate(Offset(1))), 1, TWO[:1], id="append, truncate, read"
+            lambda disk: (disk.do(appended(TWO)), disk.do(TruncateLog(end_offset=Offset(1)))),
+            1,
+            TWO[:1],
+            id="append, truncate, read",
         ),
         pytest.param(
-            lambda disk: (disk.append(TWO), disk.truncate(Offset(0)), disk.append(TWO[:1])),
+            lambda disk: (
+                disk.do(appended(TWO)),
+                disk.do(TruncateLog(end_offset=Offset(0))),
+                disk.do(appended(TWO[:1])),
+            ),
             1,
             TWO[:1],
             id="append, truncate, append, read",
@@ -90,7 +101,7 @@ class Replica:
     ],
 )
 def test_read_finds_the_log_as_it_is_after_everything_ordered_before(
-    order: Callable[[ReplicaDisk], object], end_offset: int, records: list[Batch]
+    order: Callable[[Disk], object], end_offset: int, records: list[Batch]
 ) -> None:
     replica = Replica()
     order(replica.disk)
@@ -106,7 +117,7 @@ def test_search_and_client_read_come_after_appends_that_are_ordered_later() -> N
     ends: list[Offset | CorruptBatchError] = []
 
     replica.disk.search(lambda log: log.end_offset, ends.append)
-    replica.disk.append(TWO)
+    replica.disk.do(appended(TWO))
     found = replica.payloads_read(lambda read, done: replica.disk.read_in_pieces(read, lambda data, _log: data, done))
 
     assert ends == [2]
@@ -118,7 +129,7 @@ def test_election_state_is_on_disk_when_it_is_reported() -> None:
     state = ElectionState(epoch=Epoch(3), leader_id=NodeId(1))
     stored: list[ElectionState] = []
 
-    replica.disk.store(state, lambda _: stored.append(replica.directory.election_state))
+    replica.disk.do(StoreElectionState(state=state), lambda _: stored.append(replica.directory.election_state))
     before = list(stored)
     replica.workers.run()
 
@@ -128,8 +139,8 @@ def test_election_state_is_on_disk_when_it_is_reported() -> None:
 
 def test_flush_covers_the_appends_that_are_ordered_before_it() -> None:
     replica = Replica()
-    replica.disk.append(TWO)
-    replica.disk.flush(FLUSH)
+    replica.disk.do(appended(TWO))
+    replica.disk.do(FLUSH)
 
     replica.workers.run()
 
@@ -139,11 +150,11 @@ def test_flush_covers_the_appends_that_are_ordered_before_it() -> None:
 
 def test_listener_is_called_once_when_an_append_begins_a_segment() -> None:
     replica = Replica(segment_bytes=len(TWO[0].payload))
-    replica.disk.append(TWO[:1])
+    replica.disk.do(appended(TWO[:1]))
     replica.workers.run()
     rolls_before = replica.reports.rolls
 
-    replica.disk.append(TWO[1:])
+    replica.disk.do(appended(TWO[1:]))
     replica.workers.run()
 
     assert (rolls_before, replica.reports.rolls) == (0, 1)
@@ -154,8 +165,8 @@ def test_disk_does_nothing_more_when_an_append_fails() -> None:
     replica = Replica()
     replica.files.fail(Call.WRITE)
 
-    replica.disk.append(TWO)
-    replica.disk.flush(FLUSH)
+    replica.disk.do(appended(TWO))
+    replica.disk.do(FLUSH)
     found = replica.payloads_read(replica.disk.read)
 
     assert [type(error) for error in replica.reports.failures] == [StorageError]
@@ -170,7 +181,7 @@ def test_listener_gets_the_error_when_a_callback_raises() -> None:
     def fail(_records: bytes | CorruptBatchError) -> None:
         raise error
 
-    replica.disk.append(TWO)
+    replica.disk.do(appended(TWO))
     replica.disk.read(ReadRange(start_offset=Offset(0), end_offset=Offset(2), max_bytes=1), fail)
     replica.workers.run()
 
@@ -179,7 +190,7 @@ def test_listener_gets_the_error_when_a_callback_raises() -> None:
 
 def test_stop_does_the_jobs_that_are_ordered() -> None:
     replica = Replica()
-    replica.disk.append(TWO)
+    replica.disk.do(appended(TWO))
 
     replica.disk.stop()
 
@@ -190,8 +201,8 @@ def test_stop_does_the_jobs_that_are_ordered() -> None:
 def test_append_without_room_is_done_later_and_not_flushed_before() -> None:
     replica = Replica()
     replica.files.fail(Call.WRITE, reason=errno.ENOSPC, written_bytes=20)
-    replica.disk.append(TWO)
-    replica.disk.flush(FLUSH)
+    replica.disk.do(appended(TWO))
+    replica.disk.do(FLUSH)
     replica.workers.run()
     found = replica.payloads_read(replica.disk.read)
     flushed_before, waited = list(replica.reports.flushed), replica.disk.waits_for_room
@@ -210,8 +221,8 @@ def test_election_state_is_stored_while_an_append_waits_for_room() -> None:
     replica = Replica()
     replica.files.fail(Call.WRITE, reason=errno.ENOSPC)
     stored: list[None] = []
-    replica.disk.append(TWO)
-    replica.disk.store(ElectionState(epoch=Epoch(7)), stored.append)
+    replica.disk.do(appended(TWO))
+    replica.disk.do(StoreElectionState(state=ElectionState(epoch=Epoch(7))), stored.append)
 
     replica.workers.run()
 
@@ -222,8 +233,8 @@ def test_election_state_is_stored_while_an_append_waits_for_room() -> None:
 @pytest.mark.rule("LOG-27", "LOG-22")
 def test_producer_snapshot_without_room_is_asked_for_again() -> None:
     replica = Replica(segment_bytes=len(TWO[0].payload))
-    replica.disk.append(TWO[:1])
-    replica.disk.append(TWO[1:])
+    replica.disk.do(appended(TWO[:1]))
+    replica.disk.do(appended(TWO[1:]))
     replica.workers.run()
     rolls_before = replica.reports.rolls
     replica.files.fail(Call.WRITE, reason=errno.ENOSPC)
