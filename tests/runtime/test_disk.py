@@ -46,6 +46,11 @@ def appended(batches: Iterable[Batch]) -> AppendBatches:
     return AppendBatches(batches=tuple(batches))
 
 
+def truncated(end_offset: int) -> TruncateLog:
+    """The effect that truncates the log."""
+    return TruncateLog(end_offset=Offset(end_offset))
+
+
 class Replica:
     """A replica's disk on files in memory."""
 
