@@ -44,7 +44,7 @@ def describe_quorum(context: Context, request: Request[DescribeQuorumRequest]) -
         leader,
         request.message,
         request.version,
-        on_response=lambda response: request.respond(_relayed(context, request.caller, response)),
+        on_response=lambda response: request.respond(_relayed(context, request, response)),
         otherwise=lambda: request.respond(_view(context, request)),
     )
     return None
@@ -75,11 +75,16 @@ def _view(context: Context, request: Request[DescribeQuorumRequest]) -> Describe
     )
 
 
-def _relayed(context: Context, caller: Caller, response: Message) -> Message:
-    """Return the leader's response to a relayed request, with the endpoints that this client can reach."""
-    if not isinstance(response, DescribeQuorumResponse) or not response.nodes:
-        return response
-    return replace(response, nodes=_nodes(context, caller))
+def _relayed(context: Context, request: Request[DescribeQuorumRequest], response: Message) -> Message:
+    """Return the response to a client whose request the leader has responded to.
+
+    It has the endpoints that this client can reach. If the leader's rules refuse this node, that is no refusal of the
+    client: it gets what this node knows.
+    """
+    assert isinstance(response, DescribeQuorumResponse), "the response to a DescribeQuorum request"
+    if response.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
+        return _view(context, request)
+    return replace(response, nodes=_nodes(context, request.caller)) if response.nodes else response
 
 
 def _nodes(context: Context, caller: Caller) -> tuple[DescribeQuorumNode, ...]:

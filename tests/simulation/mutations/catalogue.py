@@ -283,6 +283,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     refusals.one_refusal_stops_a_node,
     refusals.refusal_of_the_leader_stops_its_followers,
     refusals.refused_node_never_stops,
+    refusals.refusal_of_a_relay_goes_to_the_client,
     security.rules_not_asked_for_produce,
     security.rules_not_asked_for_fetch,
     security.rules_not_asked_for_list_offsets,

@@ -10,6 +10,7 @@ from raft.core.refusals import Refusals
 from raft.core.responses import _stop_if_not_authorized
 from raft.core.roles import Follower
 from raft.core.state import State
+from raft.runtime.requests import describe_quorum
 from tests.simulation.mutations import needs
 from tests.simulation.mutations.mutation import mutation
 
@@ -38,3 +39,9 @@ def refusal_of_the_leader_stops_its_followers(patch: pytest.MonkeyPatch) -> None
 def refused_node_never_stops(patch: pytest.MonkeyPatch) -> None:
     """A node that no other authorizes repeats its requests for ever."""
     patch.setattr(responses, "_stop_if_not_authorized", lambda _state, _now_ms: False)
+
+
+@mutation(breaks=("DESCRIBE-13",), caught_by=("AllowedRequestsAreServed",), needs=needs.wrong_rules)
+def refusal_of_a_relay_goes_to_the_client(patch: pytest.MonkeyPatch) -> None:
+    """If the leader's rules refuse the node that forwards a request, its client is told that it is not authorized."""
+    patch.setattr(describe_quorum, "_relayed", lambda _context, _request, response: response)
