@@ -13,6 +13,7 @@ from raft.core.effects import Effect
 from raft.core.log_view import LogView
 from raft.core.roles import Leader
 from raft.errors import CorruptBatchError, DiskFullError, StorageError
+from raft.runtime.replica import core_of
 from raft.storage.directory import ReplicaDirectory
 from raft.storage.election_state import ELECTION_STATE_NAME, ElectionStateFile
 from raft.storage.flushed_mark import FLUSHED_MARK_NAME, FlushedOffsets
@@ -35,7 +36,7 @@ from tests.simulation.lossy_disk import LossyDisk
 from tests.simulation.marks import Interruption, Mark
 from tests.simulation.plan import without_delays
 from tests.simulation.process import Process
-from tests.simulation.starting import DIRECTORY, TOPIC, core_config, empty_producer_state, open_directory, view_of
+from tests.simulation.starting import DIRECTORY, TOPIC, empty_producer_state, node_config, open_directory
 from tests.simulation.watched import WatchedCore
 from tests.simulation.watched_directory import DirectoryListener, WatchedDirectory
 from tests.simulation.written_log import WrittenLog
@@ -337,14 +338,14 @@ class Machine:
 
     def _make_process(self, directory: WatchedDirectory) -> Process:
         environment = self._environment
-        core = WatchedCore(
-            core_config(directory, self.node_id, environment.plan),
-            stored=directory.election_state if directory.has_election_state else None,
-            log=view_of(directory.log),
-            producers=self.producers,
-            known_committed=directory.committed_offset,
-            newest_snapshot=directory.snapshots.newest(),
+        plan = environment.plan
+        core = core_of(
+            node_config(self.node_id, plan),
+            directory,
+            self.producers,
             draw=self.draw,
+            kind=WatchedCore,
+            high_watermark_linger_ms=plan.timeouts.linger_ms,
         )
         timing = environment.plan.clocks
         clock = Clock(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import logging
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Hashable
 from math import ceil
 from typing import TYPE_CHECKING
@@ -12,16 +11,10 @@ from raft.codec import Message
 from raft.core.effects import Effect, SendRequest
 from raft.core.events import Event
 from raft.errors import NodeHaltedError, StorageError
-from raft.runtime.admissions import Admissions
 from raft.runtime.client_quotas import ClientQuotas
-from raft.runtime.fault_log import FaultLog
-from raft.runtime.requests.context import Context
+from raft.runtime.replica import Replica
 from raft.runtime.requests.handle import handle
-from raft.runtime.response_budget import ResponseBudget
 from raft.runtime.scheduler import Timer
-from raft.runtime.scrubber import Scrubber
-from raft.runtime.snapshot_keeper import SnapshotKeeper
-from raft.runtime.space_keeper import SpaceKeeper
 from raft.runtime.turns import ROUND_S, Standing, Turns
 from raft.storage.aborted_transactions import aborted_in
 from raft.types import NodeId, Offset, OffsetAndEpoch
@@ -40,7 +33,7 @@ from tests.simulation.relay import SimulatedRelay
 from tests.simulation.round_trip import PostedRequest
 from tests.simulation.security.guard import Guard
 from tests.simulation.snapshot_maker import SimulatedSnapshotMaker
-from tests.simulation.starting import CLUSTER_ID, OURS, RESERVE_BYTES, node_config, quotas_of, retention
+from tests.simulation.starting import CLUSTER_ID, OURS, node_config, quotas_of
 from tests.simulation.waiting_connections import WaitingConnections
 from tests.simulation.watched import WatchedCore, WatchedDisk, WatchedEngine
 from tests.simulation.watched_directory import WatchedDirectory
@@ -48,11 +41,6 @@ from tests.simulation.watched_directory import WatchedDirectory
 if TYPE_CHECKING:
     from tests.simulation.environment import Environment
     from tests.simulation.machine import Machine
-
-_logger = logging.getLogger(__name__)
-
-_SCRUB_BYTES_PER_SECOND = 64_000
-_SCRUB_INTERVAL_MS = 3_000
 
 _CHECKPOINT_INTERVAL_S = 0.3
 
@@ -166,18 +154,15 @@ class Process:
         )
         limits = quotas_of(plan)
         self.quotas = None if limits is None else ClientQuotas(lambda: limits, self._now_s)
-        self._space_keeper = SpaceKeeper(core, self.engine.submit, disk, self._loop, RESERVE_BYTES)
-        self._scrubber = Scrubber(
-            disk, self._loop, bytes_per_second=_SCRUB_BYTES_PER_SECOND, interval_ms=_SCRUB_INTERVAL_MS
-        )
-        self._keeper = SnapshotKeeper(
-            core,
-            self.engine.submit,
+        self._replica = Replica(
+            node_config(machine.node_id, plan),
+            self.engine,
             disk,
             self._loop,
-            retention(plan),
-            self._space_keeper,
-            SimulatedSnapshotMaker(
+            cluster_id=CLUSTER_ID,
+            ours=OURS,
+            worker=AdmissionWorker(self._loop, timeline, dice, disk_plan),
+            maker=SimulatedSnapshotMaker(
                 machine.files,
                 self._loop,
                 timeline,
@@ -186,24 +171,13 @@ class Process:
                 is_over=self._is_ended,
                 power_failed=machine.power_failed,
             ),
-            FaultLog(_logger, self._loop.now_ms),
-        )
-        config = node_config(machine.node_id, plan)
-        self.context = Context(
-            config=config,
-            cluster_id=CLUSTER_ID,
-            ours=OURS,
-            engine=self.engine,
-            disk=disk,
-            scheduler=self._loop,
-            admissions=Admissions(AdmissionWorker(self._loop, timeline, dice, disk_plan)),
-            responses=ResponseBudget(config.queued_max_request_bytes),
             relay=SimulatedRelay(self, environment),
-            refusals=FaultLog(_logger, self._loop.now_ms),
             rules=environment.rules_of(machine.node_id),
+            authentications=Counter(),
             voter_addresses=None,
             draw=dice.draw,
         )
+        self.context = self._replica.context
         self._guard = None if environment.access is None else Guard(self, environment, environment.access)
 
     @property
@@ -231,7 +205,7 @@ class Process:
     @property
     def found_damage(self) -> tuple[str, ...]:
         """The damage that the scrub has found."""
-        return self._scrubber.progress.damage
+        return self._replica.scrubber.progress.damage
 
     @property
     def has_waited_for_room(self) -> bool:
@@ -253,10 +227,7 @@ class Process:
 
     def start(self) -> None:
         """Start the engine."""
-        self.engine.start()
-        self._loop.soon(self._space_keeper.start)
-        self._loop.soon(self._keeper.start)
-        self._loop.soon(self._scrubber.start)
+        self._replica.start()
 
     def _is_ended(self) -> bool:
         return self.is_over
@@ -380,7 +351,7 @@ class Process:
     def halt(self) -> None:
         """End the process at once."""
         self.is_over = True
-        self._keeper.stop()
+        self._replica.stop()
         self.workers.end()
         self._loop.end()
 
@@ -390,7 +361,7 @@ class Process:
         Raises:
             PowerCutError, StorageError: a planned fault of the disk came first.
         """
-        self._keeper.stop()
+        self._replica.stop()
         self.engine.stop()
         if not self.is_over:
             self._directory.close(self.engine.core.committed_producers())

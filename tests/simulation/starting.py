@@ -1,4 +1,4 @@
-"""The start of a node: it opens its directory, and makes the configurations of its core and its request handlers."""
+"""The start of a node: it opens its directory, and has a configuration."""
 
 from __future__ import annotations
 
@@ -6,18 +6,13 @@ from pathlib import Path
 from typing import TypeVar
 
 from raft.config import NodeConfig
-from raft.core import CoreConfig
-from raft.core.log_view import LogView
-from raft.core.voter_set import VoterSet
-from raft.runtime.snapshot_keeper import Retention
 from raft.security.quotas import QuotaKind, Quotas
 from raft.storage.directory import ReplicaDirectory
 from raft.storage.directory_opening import ReplicaIdentity
 from raft.storage.files import Files
-from raft.storage.log import Log
 from raft.storage.log_config import LogConfig
 from raft.transactions import ProducerState
-from raft.types import CleanupPolicy, Endpoint, NodeId, ReplicaKey, Uuid
+from raft.types import CleanupPolicy, Endpoint, NodeId, Uuid
 from raft.wire.mapping.partition import TopicPartition
 from raft.writers import WriterExpiry, WriterTable
 from tests.simulation.plan import Plan
@@ -33,6 +28,8 @@ OURS = TopicPartition(topic_name=TOPIC, topic_id=TOPIC_ID)
 """The partition of the quorum."""
 
 _ADDRESSES_OF_VOTERS = 2
+_SCRUB_BYTES_PER_SECOND = 64_000
+_SCRUB_INTERVAL_MS = 3_000
 _ANY_TIMESTAMP_MS = 1 << 60
 
 RESERVE_BYTES = 4_000
@@ -72,26 +69,6 @@ def empty_producer_state(plan: Plan) -> ProducerState:
     return ProducerState(WriterTable(expiry=WriterExpiry(newest_kept=plan.clients.newest_kept)))
 
 
-def core_config(directory: ReplicaDirectory, node_id: NodeId, plan: Plan) -> CoreConfig:
-    """Return the configuration of a node's core."""
-    timeouts = plan.timeouts
-    return CoreConfig(
-        replica=ReplicaKey(node_id, directory.directory_id),
-        cluster_id=directory.cluster_id,
-        voters=VoterSet.static({voter: endpoint_of(voter) for voter in plan.voters}),
-        bootstrap_servers=_bootstrap_servers(plan),
-        election_timeout_ms=timeouts.election_ms,
-        fetch_timeout_ms=timeouts.fetch_ms,
-        fetch_timeout_spread_ms=timeouts.fetch_spread_ms,
-        high_watermark_linger_ms=timeouts.linger_ms,
-        request_timeout_ms=timeouts.request_ms,
-        election_backoff_max_ms=timeouts.backoff_max_ms,
-        fetch_max_bytes=plan.fetch_max_bytes,
-        fetch_snapshot_max_bytes=plan.snapshots.fetch_bytes,
-        transaction_max_timeout_ms=plan.clients.transaction_timeout_ms,
-    )
-
-
 def quotas_of(plan: Plan) -> Quotas | None:
     """Return the quotas of the clients at each node; None without quotas."""
     if plan.flood_percentage is None:
@@ -100,7 +77,8 @@ def quotas_of(plan: Plan) -> Quotas | None:
 
 
 def node_config(node_id: NodeId, plan: Plan) -> NodeConfig:
-    """Return the configuration of a node's request handlers. It allows any timestamp, because clients' clocks jump."""
+    """Return the configuration of a node. It allows any timestamp, because clients' clocks jump."""
+    timeouts, snapshots = plan.timeouts, plan.snapshots
     return NodeConfig(
         listener=endpoint_of(node_id),
         advertised=endpoint_of(node_id),
@@ -108,9 +86,25 @@ def node_config(node_id: NodeId, plan: Plan) -> NodeConfig:
         node_id=node_id,
         cluster_id=CLUSTER_ID,
         voters={voter: endpoint_of(voter) for voter in plan.voters},
+        bootstrap_servers=_bootstrap_servers(plan),
+        election_timeout_ms=timeouts.election_ms,
+        fetch_timeout_ms=timeouts.fetch_ms,
+        request_timeout_ms=timeouts.request_ms,
+        election_backoff_max_ms=timeouts.backoff_max_ms,
+        fetch_max_bytes=plan.fetch_max_bytes,
+        fetch_snapshot_max_bytes=snapshots.fetch_bytes,
+        transaction_max_timeout_ms=plan.clients.transaction_timeout_ms,
         message_timestamp_after_max_ms=_ANY_TIMESTAMP_MS,
         queued_max_request_bytes=plan.queued_bytes,
-        cleanup_policy=plan.snapshots.policy,
+        reserve_bytes=RESERVE_BYTES,
+        scrub_bytes_per_second=_SCRUB_BYTES_PER_SECOND,
+        scrub_interval_ms=_SCRUB_INTERVAL_MS,
+        cleanup_policy=snapshots.policy,
+        bytes_between_snapshots=snapshots.bytes_between,
+        snapshot_interval_ms=snapshots.interval_ms,
+        min_cleanable_dirty_ratio=0,
+        retention_bytes=snapshots.retention_bytes,
+        retention_ms=-1,
     )
 
 
@@ -119,23 +113,3 @@ def _bootstrap_servers(plan: Plan) -> tuple[Endpoint, ...]:
     if not plan.wire.has_dead_address:
         return ()
     return DEAD_ADDRESS, *(endpoint_of(node_id) for node_id in (*plan.observers, *plan.voters[-_ADDRESSES_OF_VOTERS:]))
-
-
-def view_of(log: Log) -> LogView:
-    """Return the core's view of a recovered log."""
-    return LogView(
-        start=log.start, shows_snapshot=log.compacted is not None, end_offset=log.end_offset, epochs=log.epochs
-    )
-
-
-def retention(plan: Plan) -> Retention:
-    """Return when nodes make snapshots, and what these replace."""
-    snapshots = plan.snapshots
-    return Retention(
-        policy=snapshots.policy,
-        bytes_between_snapshots=snapshots.bytes_between,
-        snapshot_interval_ms=snapshots.interval_ms,
-        min_cleanable_dirty_ratio=0,
-        retention_bytes=snapshots.retention_bytes,
-        retention_ms=-1,
-    )
