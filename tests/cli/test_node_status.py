@@ -34,7 +34,7 @@ def partition_of(nodes: NodesInProcess, node_id: int) -> Path:
 
 
 def directory_of(node: Node) -> str:
-    return node._directory.directory_id
+    return node.parts.directory.directory_id
 
 
 def test_running_node_is_one_screen(

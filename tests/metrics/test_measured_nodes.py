@@ -277,7 +277,7 @@ def test_node_without_the_key_serves_nothing(tmp_path: Path) -> None:
     with NodesInProcess(voters_properties(tmp_path, voters=1)) as nodes:
         nodes.start().wait_for_leader()
 
-        assert nodes.running[1]._monitoring is None
+        assert nodes.running[1].parts._monitoring is None
 
 
 def test_node_loads_the_library_only_where_it_serves_metrics() -> None:

@@ -78,7 +78,7 @@ def test_append_whose_client_has_gone_is_not_checked(alone: NodesInProcess, monk
         build_batch([Record(value=value)], compression=Compression.ZSTD) for value in (b"1", b"2", b"3")
     )
     monkeypatch.setattr(produce, "read_produced_batch", slow_read)
-    connections = alone.running[1]._connections
+    connections = alone.running[1].parts.connections
     with alone.wire(1) as first:
         with alone.wire(1) as second:
             first.send(produce_request(stays), 9)

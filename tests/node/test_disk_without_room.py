@@ -53,7 +53,7 @@ def values_in(client: Client) -> list[bytes | None]:
 
 
 def is_waiting(nodes: NodesInProcess, node_id: int) -> bool:
-    return nodes.running[node_id]._context.disk.waits_for_room
+    return nodes.running[node_id].parts.replica.context.disk.waits_for_room
 
 
 @pytest.mark.rule("LOG-27")

@@ -178,7 +178,7 @@ def test_fetch_of_a_connection_that_is_gone_is_forgotten(alone: NodesInProcess, 
             wire.send(request_, 12)
             assert wire.is_silent(for_s=0.02)
 
-    eventually(lambda: not node._engine._waiting and not node.core._state.parked, "all are forgotten")
+    eventually(lambda: not node.parts.replica.engine._waiting and not node.core._state.parked, "all are forgotten")
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_connection_that_was_idle_for_longest_is_dropped_for_a_new_one(small: No
         spoken = [stack.enter_context(small.wire(1)) for _ in range(4)]
         assert all(is_served(wire) for wire in spoken)
         silent = stack.enter_context(small.wire(1))
-        eventually(lambda: len(small.running[1]._connections) == 5, "all are open")
+        eventually(lambda: len(small.running[1].parts.connections) == 5, "all are open")
 
         fifth = stack.enter_context(small.wire(1))
         assert is_served(fifth)
@@ -245,7 +245,7 @@ def test_connections_of_one_address_are_limited(tmp_path: Path) -> None:
             assert is_served(second)
 
         assert is_served(allowed)
-        eventually(lambda: len(nodes.running[1]._connections) == 1, "one has ended")
+        eventually(lambda: len(nodes.running[1].parts.connections) == 1, "one has ended")
         assert is_served(stack.enter_context(nodes.wire(1)))
 
 

@@ -85,7 +85,7 @@ def for_clients(nodes: NodesInProcess, node_id: int) -> Endpoint:
 
 
 def refused_as_peer(nodes: NodesInProcess) -> int:
-    return nodes.running[1]._context.unauthorized[Operation.PEER]
+    return nodes.running[1].parts.replica.context.unauthorized[Operation.PEER]
 
 
 def state_of(nodes: NodesInProcess) -> list[object]:

@@ -66,7 +66,7 @@ def unread_response(pair: Pair) -> Iterator[None]:
 
 def budgeted_bytes(pair: Pair) -> int:
     """How many bytes of responses the node counts."""
-    return pair.nodes.thread.look(lambda: pair.nodes.running[US]._context.responses._taken_bytes)
+    return pair.nodes.thread.look(lambda: pair.nodes.running[US].parts.replica.context.responses._taken_bytes)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_voters_fetch_does_not_wait_for_memory(filled: Pair) -> None:
 
 
 def test_observer_that_leaves_gives_its_place_in_the_queue_back(filled: Pair) -> None:
-    responses = filled.nodes.running[US]._context.responses
+    responses = filled.nodes.running[US].parts.replica.context.responses
     with unread_response(filled):
         with filled.wire() as leaving:
             leaving.send(fetch_of(9, filled), 12)
@@ -110,7 +110,7 @@ def test_observer_that_leaves_gives_its_place_in_the_queue_back(filled: Pair) ->
 
 def test_observer_that_waited_gets_no_records_when_the_leader_was_replaced(tmp_path: Path) -> None:
     with _filled_pair(tmp_path) as pair, pair.wire() as wire:
-        responses = pair.nodes.running[US]._context.responses
+        responses = pair.nodes.running[US].parts.replica.context.responses
         with unread_response(pair):
             wire.send(fetch_of(9, pair), 12)
             eventually(lambda: responses.is_awaited, "its read waits")

@@ -35,7 +35,7 @@ def values_of(nodes: NodesInProcess, node_id: int) -> list[bytes | None]:
     """The data records in a node's own log, committed or not, read on its disk's thread."""
     found: list[bytes | CorruptBatchError] = []
     nodes.thread.look(
-        lambda: nodes.running[node_id]._context.disk.search(
+        lambda: nodes.running[node_id].parts.replica.context.disk.search(
             lambda log: log.read(Offset(0), max_bytes=1 << 24, end_offset=log.end_offset), found.append
         )
     )

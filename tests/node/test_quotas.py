@@ -105,7 +105,7 @@ def set_quotas(nodes: NodesInProcess, quotas: Path, text: str) -> None:
     """Write the file, and wait until the nodes have read it."""
     quotas.write_text(text)
     expected = Quotas.parse(text)
-    read = [node._security.quotas for node in nodes.running.values()]
+    read = [node.parts.security.quotas for node in nodes.running.values()]
     eventually(lambda: all(each is not None and each() == expected for each in read), "the nodes have read it")
 
 
@@ -119,7 +119,7 @@ def test_our_client_waits_while_it_is_throttled_and_loses_nothing(nodes: NodesIn
             client.append(batch_of(value))
         found = [record.value for record in read_all(client)]
 
-    counted = nodes.running[1]._quotas
+    counted = nodes.running[1].parts._quotas
     assert found == values
     assert counted is not None
     assert {kind.value for kind, _ in counted.throttled} == {"producer_byte_rate", "consumer_byte_rate"}

@@ -187,13 +187,13 @@ def test_epoch_is_compared_before_the_snapshot_is_read(
 
 def taken_bytes(pair: Pair) -> int:
     """How many bytes of responses the leader counts."""
-    return pair.nodes.thread.look(lambda: pair.nodes.running[US]._context.responses._taken_bytes)
+    return pair.nodes.thread.look(lambda: pair.nodes.running[US].parts.replica.context.responses._taken_bytes)
 
 
 @pytest.fixture
 def full_budget(served: Pair) -> Iterator[None]:
     """Other responses take all memory meanwhile."""
-    responses = served.nodes.running[US]._context.responses
+    responses = served.nodes.running[US].parts.replica.context.responses
     permit = served.nodes.thread.look(lambda: responses.ask(BUDGET_BYTES, lambda: None))
     yield
     served.nodes.thread.look(lambda: responses.release(permit))
@@ -207,7 +207,7 @@ def test_bytes_are_released_when_the_response_was_received(served: Pair) -> None
 
 
 def test_observer_waits_for_memory_and_voter_does_not(served: Pair, full_budget: None) -> None:
-    responses = served.nodes.running[US]._context.responses
+    responses = served.nodes.running[US].parts.replica.context.responses
     with served.wire() as observer:
         observer.send(request_of(served, 0), 1)
         eventually(lambda: responses.is_awaited, "the observer waits")
@@ -220,7 +220,7 @@ def test_observer_waits_for_memory_and_voter_does_not(served: Pair, full_budget:
 
 
 def test_observers_that_wait_get_their_pieces_one_after_the_other(served: Pair) -> None:
-    responses = served.nodes.running[US]._context.responses
+    responses = served.nodes.running[US].parts.replica.context.responses
     permit = served.nodes.thread.look(lambda: responses.ask(BUDGET_BYTES, lambda: None))
     content = snapshot_of(served).read_bytes()
     wires = [served.wire() for _ in range(20)]

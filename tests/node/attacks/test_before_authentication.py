@@ -39,7 +39,7 @@ def connected(target: SecuredNodes, listener: str) -> Wire:
 
 def unknown_clients(target: SecuredNodes) -> int:
     """How many connections are open whose client has not proved its name."""
-    connections = target.nodes.running[1]._connections
+    connections = target.nodes.running[1].parts.connections
     return target.nodes.thread.look(lambda: sum(not each.is_established for each in connections._open))
 
 
@@ -200,7 +200,7 @@ def test_connections_of_unknown_clients_replace_each_other(
         ExitStack() as stack,
     ):
         known.prove(proof("bob"))
-        connections = small.nodes.running[1]._connections
+        connections = small.nodes.running[1].parts.connections
         places = most + 1
         unknown = [stack.enter_context(connected(small, OPEN)) for _ in range(places - len(connections))]
         eventually(lambda: len(connections) == places, "all are open")

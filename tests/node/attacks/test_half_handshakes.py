@@ -62,7 +62,7 @@ def half_handshakes(endpoint: Endpoint, hello: bytes) -> Iterator[list[socket.so
 
 
 def unknown_clients(target: SecuredNodes) -> int:
-    connections = target.nodes.running[1]._connections
+    connections = target.nodes.running[1].parts.connections
     return target.nodes.thread.look(lambda: sum(not each.is_established for each in connections._open))
 
 

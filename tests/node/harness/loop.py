@@ -117,7 +117,7 @@ class NodesInProcess:
     @contextmanager
     def slow_disk(self, node_id: int) -> Iterator[None]:
         """Let no flush of a node end meanwhile."""
-        with self.running[node_id]._disk_threads.log_lock:
+        with self.running[node_id].parts._disk_threads.log_lock:
             yield
 
     def endpoint(self, node_id: int) -> Endpoint:

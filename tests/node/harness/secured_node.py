@@ -79,7 +79,7 @@ class SecuredNodes:
 
     def metrics(self, node_id: int = 1) -> Scrape:
         """Return the metrics of a node as they are now; over HTTP they may be a second old."""
-        monitoring = self.nodes.running[node_id]._monitoring
+        monitoring = self.nodes.running[node_id].parts._monitoring
         assert monitoring is not None, "it has a listener for metrics"
         return Scrape(generate_latest(monitoring.registry).decode())
 
@@ -101,7 +101,7 @@ class SecuredNodes:
 
         def forget() -> None:
             for node in self.nodes.running.values():
-                for faults in (node._context.refusals, node._connections._closings):
+                for faults in (node.parts.replica.context.refusals, node.parts.connections._closings):
                     faults._last_logged.clear()
 
         self.nodes.thread.look(forget)
