@@ -11,7 +11,7 @@ from tests.simulation import world
 from tests.simulation.broken import BrokenInvariantError
 from tests.simulation.committed_log import CommittedLog
 from tests.simulation.drawing import draw_plan
-from tests.simulation.fixed_seeds import DAMAGED_SEEDS, OVERLAPPING_SEEDS, RARE_SEEDS
+from tests.simulation.fixed_seeds import DAMAGED_SEEDS, DENSER_SEEDS, OVERLAPPING_SEEDS, RARE_SEEDS
 from tests.simulation.invariants.catalogue import all_invariants
 from tests.simulation.invariants.observer import Invariant
 from tests.simulation.machine import Machine
@@ -21,7 +21,13 @@ from tests.simulation.mutations.table import Row
 from tests.simulation.plan import Plan
 from tests.simulation.run import simulate
 
-HUNTED_SEEDS = (*range(200), *(seed for seed in RARE_SEEDS if seed >= 200), *OVERLAPPING_SEEDS, *DAMAGED_SEEDS)
+HUNTED_SEEDS = (
+    *range(200),
+    *(seed for seed in RARE_SEEDS if seed >= 200),
+    *OVERLAPPING_SEEDS,
+    *DAMAGED_SEEDS,
+    *DENSER_SEEDS,
+)
 """The seeds that are tried for each bug."""
 
 
