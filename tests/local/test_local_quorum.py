@@ -193,15 +193,30 @@ def test_wanted_port_is_used(tmp_path: Path) -> None:
 
 
 def test_voter_that_refuses_to_start_is_an_error_and_not_started_again(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (port,) = free_ports(1, in_a_row=2)
+    # The port is taken between the check and the start of the voter.
+    monkeypatch.setattr("raft.local.layout.is_free", lambda _port, **_: True)
     with closing(socket.socket()) as taken:
         taken.bind((HOST, port))
         with pytest.raises(ConfigError, match=f"^voter 1 does not start: kraft: cannot listen on {HOST}:{port}: "):
             LocalQuorum.start(tmp_path, voters=1, base_port=port, settings=QUICK)
 
     assert not caplog.messages
+
+
+def test_port_of_another_quorum_is_in_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (port,) = free_ports(1, in_a_row=4)
+    with LocalQuorum.start(tmp_path / "first", voters=1, base_port=port, settings=QUICK):
+        for base_port in (port, port + 1):
+            with pytest.raises(ConfigError, match=f"^base_port={base_port}: port {base_port} on {HOST} is in use"):
+                LocalQuorum.start(tmp_path / "second", voters=1, base_port=base_port, settings=QUICK)
+
+        # Without the check, that quorum refuses the credentials of this one before the voter has tried to listen.
+        monkeypatch.setattr("raft.local.layout.is_free", lambda _port, **_: True)
+        with pytest.raises(ConfigError, match=f"^voter 1 does not start: kraft: cannot listen on {HOST}:{port}: "):
+            LocalQuorum.start(tmp_path / "second", voters=1, base_port=port, settings=QUICK)
 
 
 def test_quorum_without_a_leader_says_what_its_voters_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
