@@ -60,10 +60,11 @@ def test_new_port_for_clients_is_warned_of_with_the_old_one(tmp_path: Path, capl
     with socket.create_server((HOST, first.ports[ONE])):
         second = Layout.of(tmp_path, voters=2, base_port=None)
 
-    assert caplog.messages == [
-        f"voter 1 listens on port {second.ports[ONE]} instead of {first.ports[ONE]}, which another process uses; change "
-        f"bootstrap.servers of other applications to {second.bootstrap_servers}"
-    ]
+    (warning,) = caplog.messages
+    assert warning == (
+        f"voter 1 listens on port {second.ports[ONE]} instead of {first.ports[ONE]}, which another process uses; "
+        f"change bootstrap.servers of other applications to {second.bootstrap_servers}"
+    )
 
 
 @pytest.mark.parametrize("base_port", [None, 30_000], ids=["a port for voters", "ports that were asked for"])
@@ -150,9 +151,7 @@ def test_another_number_of_voters_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("base_port", [0, -1, 65_531])
-def test_ports_that_do_not_exist_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, base_port: int
-) -> None:
+def test_ports_that_do_not_exist_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, base_port: int) -> None:
     with pytest.raises(ConfigError, match=f"^base_port={base_port}: expected 1 to 65530 for 3 voters$"):
         Layout.of(tmp_path, voters=3, base_port=base_port)
 
