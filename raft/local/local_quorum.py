@@ -134,6 +134,11 @@ class LocalQuorum:
         return self._layout.bootstrap_servers
 
     @property
+    def data_dir(self) -> Path:
+        """The directory of the quorum."""
+        return self._layout.data_dir
+
+    @property
     def cluster_id(self) -> str:
         """The cluster's id."""
         return self._layout.cluster_id
