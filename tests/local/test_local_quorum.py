@@ -241,12 +241,28 @@ def test_setting_that_a_voter_would_refuse_is_an_error_before_it_runs(tmp_path: 
     assert_is_free(tmp_path)
 
 
-def test_unknown_setting_is_warned_of_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    with LocalQuorum.start(tmp_path, voters=1, settings=QUICK | {"message.max.byte": "1"}):
+@pytest.mark.parametrize(
+    ("key", "hint"),
+    [
+        ("cleanup.polcy", "did you mean cleanup.policy?"),
+        ("xyzzy", "expected a property of a node, such as message.max.bytes"),
+    ],
+)
+def test_unknown_setting_is_an_error_before_a_voter_runs(tmp_path: Path, key: str, hint: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        LocalQuorum.start(tmp_path, voters=1, settings={key: "compact"})
+
+    assert str(refused.value) == f"settings: unknown key {key}: {hint}"
+    assert not (tmp_path / "node-1").exists()
+    assert_is_free(tmp_path)
+
+
+def test_setting_without_effect_is_warned_of_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with LocalQuorum.start(tmp_path, voters=2, settings=QUICK | {"controller.quorum.append.linger.ms": "5"}):
         pass
 
-    warning = "settings: unknown key message.max.byte is ignored; did you mean message.max.bytes?"
-    assert caplog.messages == [warning]
+    (warning,) = caplog.messages
+    assert warning.startswith("settings: controller.quorum.append.linger.ms has no effect here: ")
 
 
 def test_directory_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
