@@ -12,6 +12,9 @@ SQL could have files and variables of the driver and the executors sent to any a
 has no references. Those in the file that `KRAFT_CONFIG` names may refer to anything, because who can write that file is
 trusted. A relative PATH is that of a file of Spark.
 
+The option `kraft.config` names a file of the driver, and may name those to whose keys an option may refer. That user
+could also have written the file, so what it refers to is checked as if it stood in options.
+
 Source: Kafka's `org.apache.kafka.automatic.config.providers` and `allowed.paths` (CVE-2024-31141).
 """
 
@@ -75,6 +78,22 @@ class AllowedReferences:
                         f"variable {VARIABLE} of the driver, set before Spark starts, or the option in the file that "
                         "KRAFT_CONFIG names"
                     )
+
+    def check_file(self, name: str, path: str) -> None:
+        """Check a file with options that an option names.
+
+        Args:
+            name: of the option.
+            path: of the file.
+
+        Raises:
+            ConfigError: it is not allowed; says how to allow it.
+        """
+        if not self._allows(Reference(written=path, provider="file", place=path, name="")):
+            raise ConfigError(
+                f"option {name}: the file {path} is not allowed here: expected file:{path} in the environment variable "
+                f"{VARIABLE} of the driver, set before Spark starts"
+            )
 
     def _allows(self, reference: Reference) -> bool:
         places = self.places.get(reference.provider, frozenset())

@@ -1,4 +1,4 @@
-"""The defaults of options: a properties file, which the environment variable `KRAFT_CONFIG` names.
+"""The defaults of options: a properties file, which the environment variable `KRAFT_CONFIG` names, or one query itself.
 
     bootstrap.servers=node1:9092,node2:9092     options, some of them also by the keys of Kafka's clients
     kraft.cluster.id=J8qFJ5vSQ_WmUo0zCbbnZg
@@ -6,6 +6,10 @@
 
 A table of Spark's catalog keeps no options, and some statements of SQL cannot have any, so theirs come from here.
 Only the processes on the driver that plan reads and writes read the file. Tasks get the resulting options.
+
+The option `kraft.config` names another such file for one read, write or table, in place of the one of the environment.
+Its author may not be allowed to read files of the driver, so the option follows the rules for references in options:
+`datasource.allowed_references`.
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ from datasource.options import (
     BOOTSTRAP_SERVERS,
     CLIENT_NAMES,
     CLUSTER_ID,
+    CONFIG_FILE,
     RACK,
     READ_FROM,
     READ_NAMES,
@@ -33,6 +38,7 @@ from datasource.options import (
     WriteOptions,
     check_names,
 )
+from datasource.spark_files import locate
 from raft.config import read_properties
 from raft.errors import ConfigError
 
@@ -75,11 +81,46 @@ class DefaultOptions:
                 which file and option, and what is expected.
         """
         path = environment.get(VARIABLE, "").strip()
+        return cls._of_file(Path(path), named_by=VARIABLE) if path else cls()
+
+    @classmethod
+    def of(cls, given: Options, environment: Mapping[str, str] = os.environ) -> DefaultOptions:
+        """Return the options in the file that a query names, or else the environment.
+
+        Args:
+            given: the options of the query.
+            environment: of the driver.
+
+        Raises:
+            ConfigError: see `of_environment`; or the query may not name this file, or not what the file refers to.
+        """
+        path = next((value.strip() for name, value in given.items() if name.lower() == CONFIG_FILE), None)
+        if path is None:
+            return cls.of_environment(environment)
         if not path:
-            return cls()
-        source = f"the file {Path(path).absolute()} ({VARIABLE})"
+            raise ConfigError(f"{CONFIG_FILE}=: expected the path of a properties file")
+        allowed = AllowedReferences.of_environment(environment)
+        allowed.check_file(CONFIG_FILE, path)
         try:
-            options = _named_as_options(read_properties(Path(path)))
+            found = locate(path)
+        except OSError as error:
+            raise ConfigError(f"{CONFIG_FILE}={path}: {error.strerror}") from error
+        return cls._of_file(found, named_by=CONFIG_FILE, references=allowed)
+
+    @classmethod
+    def _of_file(cls, path: Path, *, named_by: str, references: AllowedReferences | None = None) -> DefaultOptions:
+        """Read a file.
+
+        Args:
+            path: the file.
+            named_by: what names it, for messages.
+            references: those that it may have; None for all.
+        """
+        source = f"the file {path.absolute()} ({named_by})"
+        try:
+            options = _named_as_options(read_properties(path))
+            if references is not None:
+                references.check(options)
             for name, value in options.items():
                 if name not in SECURITY_NAMES:
                     _check_value(name, value)
@@ -129,7 +170,7 @@ class DefaultOptions:
         defaults = {name: value for name, value in self.options.items() if name in use and name.lower() not in names}
         if use == BATCH_READ and _value(defaults, "startingOffsets") == "latest":
             del defaults["startingOffsets"]
-        merged = {**given, **defaults}
+        merged = {**{name: value for name, value in given.items() if name.lower() != CONFIG_FILE}, **defaults}
         # Without the option that they belong to, these two are errors if given, but have no effect as defaults.
         if RACK in defaults and _value(merged, READ_FROM) != "nearest":
             del merged[RACK]
@@ -156,6 +197,8 @@ def _named_as_options(properties: Mapping[str, str]) -> dict[str, str]:
         option = _KAFKA_KEYS.get(key) or known.get(key.lower(), key)
         if option in named:
             raise ConfigError(f"it has {option} twice, as {key} too: expected one of them")
+        if option.lower() == CONFIG_FILE:
+            raise ConfigError(f"{CONFIG_FILE} names a file for one query: expected no other file in this one")
         if option in _OF_ONE_WRITE:
             raise ConfigError(f"{option} names one write and is no default: give it to that write as an option")
         if option not in known.values():

@@ -51,6 +51,9 @@ MAX_REQUEST_SIZE = "kraft.max.request.size"
 READ_FROM = "kraft.read.from"
 RACK = "kraft.client.rack"
 
+CONFIG_FILE = "kraft.config"
+"""Names a file with the options that are not given: see `datasource.default_options`."""
+
 SECURITY_NAMES = tuple(f"kraft.{key}" for key in CLIENT_KEYS)
 CLIENT_NAMES = (
     BOOTSTRAP_SERVERS,
@@ -105,7 +108,7 @@ def check_names(options: Options) -> None:
     Raises:
         ConfigError: a name is not an option; says why, or which option is similar, or which options exist.
     """
-    known = {name.lower(): name for name in (*CLIENT_NAMES, *READ_NAMES, *WRITE_NAMES)}
+    known = {name.lower(): name for name in (CONFIG_FILE, *CLIENT_NAMES, *READ_NAMES, *WRITE_NAMES)}
     for name in options:
         lowered = name.lower()
         if lowered in known or lowered.startswith("option.") or lowered in {spark.lower() for spark in _OF_SPARK}:
@@ -310,7 +313,7 @@ def _client_settings(options: Options) -> ClientSettings:
     if not servers:
         raise ConfigError(
             f"option {BOOTSTRAP_SERVERS} is missing: expected host:port,..., as an option or in the file that "
-            "the environment variable KRAFT_CONFIG names"
+            f"the environment variable KRAFT_CONFIG names, or the option {CONFIG_FILE}"
         )
     return ClientSettings(
         bootstrap_servers=servers,

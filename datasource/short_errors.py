@@ -20,7 +20,8 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from datasource.hosts import with_remedy
-from raft.errors import QuorumUnreachableError, RaftError
+from datasource.spark_files import stopped_quorum
+from raft.errors import QuorumUnavailableError, QuorumUnreachableError, RaftError
 
 KEEP_TRACEBACKS = "KRAFT_DEBUG"
 HIDE_TRACEBACK = "SPARK_HIDE_TRACEBACK"
@@ -99,7 +100,18 @@ def shortened(error: Exception) -> Exception:
     _logger.debug("%s", error, exc_info=error)
     if os.environ.get("SPARK_PYTHON_RUNTIME") == "PYTHON_WORKER":
         os.environ[HIDE_TRACEBACK] = "1"
-    shown = with_remedy(error) if isinstance(error, QuorumUnreachableError) else error
+    shown = _with_cause(error)
     shown.__cause__ = None
     shown.__suppress_context__ = True
     return shown.with_traceback(None)
+
+
+def _with_cause(error: Exception) -> Exception:
+    """Return an error about a quorum that does not respond with what is known of the cause."""
+    directory = stopped_quorum(str(error)) if isinstance(error, QuorumUnavailableError) else None
+    if directory is not None:
+        return QuorumUnavailableError(
+            f"{error}. This application has stopped the quorum of {directory}: call QuorumService.start again, or stop "
+            "the quorum after the last query"
+        )
+    return with_remedy(error) if isinstance(error, QuorumUnreachableError) else error

@@ -29,7 +29,7 @@ class KraftDataSource(DataSource):
     def __init__(self, options: Any) -> None:
         super().__init__(options)
         check_names(options)
-        self._defaults = DefaultOptions.of_environment()
+        self._defaults = DefaultOptions.of(options)
 
     @classmethod
     def name(cls) -> str:

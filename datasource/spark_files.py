@@ -2,14 +2,15 @@
 
 Certificates and secrets come in such files. A location in an option that is relative is looked for here first. A quorum
 beside the driver hands its credentials over in a file that is found by the quorum's addresses, so that a query needs no
-options for it.
+options for it. When the application stops that quorum, another file says so, for the errors of reads that come later.
 """
 
 from __future__ import annotations
 
 import errno
+import re
 import socket
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -25,6 +26,9 @@ HANDED_PREFIX = "kraft-quorum-"
 _HANDED_SUFFIX = ".properties"
 _SERVERS = "bootstrap.servers"
 _CREATED = "created.ms"
+_STOPPED_PREFIX = "kraft-stopped-"
+_DATA_DIR = "data.dir"
+_STOPPED = "stopped.ms"
 
 
 def handed_name(digest: str) -> str:
@@ -45,6 +49,42 @@ def handed_properties(security: Mapping[str, str], *, bootstrap_servers: str, cr
         created_ms: of two quorums with the same addresses, the later one counts.
     """
     return {**security, _SERVERS: bootstrap_servers, _CREATED: str(created_ms)}
+
+
+def stopped_name(digest: str) -> str:
+    """Return the name of a file about a quorum that was stopped.
+
+    Args:
+        digest: of its content.
+    """
+    return f"{_STOPPED_PREFIX}{digest}{_HANDED_SUFFIX}"
+
+
+def stopped_properties(data_dir: str, *, bootstrap_servers: str, stopped_ms: int) -> dict[str, str]:
+    """Return the content of such a file.
+
+    Args:
+        data_dir: of the quorum.
+        bootstrap_servers: of the quorum.
+        stopped_ms: a quorum that is started later with one of these addresses is another one.
+    """
+    return {_SERVERS: bootstrap_servers, _DATA_DIR: data_dir, _STOPPED: str(stopped_ms)}
+
+
+def stopped_quorum(message: str) -> str | None:
+    """Return the data directory of the quorum that an error is about, if this application has stopped it.
+
+    Args:
+        message: of the error, with the addresses of the nodes.
+    """
+    named = {each.rstrip(":") for each in re.split(r"[\s;,]+", message)}
+    handed = [_handed(file)[:2] for file in _files(HANDED_PREFIX)]
+    found: list[tuple[int, str]] = []
+    for servers, stopped_ms, data_dir in map(_stopped, _files(_STOPPED_PREFIX)):
+        is_named = not named.isdisjoint(f"{host}:{port}" for host, port in servers)
+        if is_named and not any(at_ms >= stopped_ms and servers & others for others, at_ms in handed):
+            found.append((stopped_ms, data_dir))
+    return max(found)[1] if found else None
 
 
 def locate(location: str) -> Path:
@@ -74,10 +114,9 @@ def with_handed_security(settings: ClientSettings) -> ClientSettings:
     """
     if settings.security is not None:
         return settings
-    files = (file for root in _roots() for file in root.glob(f"{HANDED_PREFIX}*{_HANDED_SUFFIX}"))
     found = [
         (created_ms, security)
-        for servers, created_ms, security in map(_handed, files)
+        for servers, created_ms, security in map(_handed, _files(HANDED_PREFIX))
         if servers.issuperset(_places(settings.bootstrap_servers))
     ]
     return replace(settings, security=max(found, key=lambda each: each[0])[1]) if found else settings
@@ -95,6 +134,10 @@ def _roots() -> tuple[Path, ...]:
     return () if folder is None else (Path(folder), Path(folder).parent)
 
 
+def _files(prefix: str) -> Iterator[Path]:
+    return (file for root in _roots() for file in root.glob(f"{prefix}*{_HANDED_SUFFIX}"))
+
+
 @lru_cache(maxsize=100)
 def _handed(path: Path) -> tuple[frozenset[tuple[str, int]], int, ClientSecurity]:
     """Read a file; its name has the digest of its content, so it does not change."""
@@ -102,6 +145,14 @@ def _handed(path: Path) -> tuple[frozenset[tuple[str, int]], int, ClientSecurity
     servers = addresses(_SERVERS, properties.pop(_SERVERS))
     created_ms = int(properties.pop(_CREATED))
     return frozenset(_places(servers)), created_ms, client_security(properties)
+
+
+@lru_cache(maxsize=100)
+def _stopped(path: Path) -> tuple[frozenset[tuple[str, int]], int, str]:
+    """Read a file about a quorum that was stopped; it does not change either."""
+    properties = read_properties(path)
+    servers = frozenset(_places(addresses(_SERVERS, properties[_SERVERS])))
+    return servers, int(properties[_STOPPED]), properties[_DATA_DIR]
 
 
 def _places(servers: Iterable[Endpoint]) -> set[tuple[str, int]]:

@@ -16,6 +16,11 @@ from typing import Annotated, Literal, TypedDict, get_type_hints
 _ClientOptions = TypedDict(
     "_ClientOptions",
     {
+        "kraft.config": Annotated[
+            str,
+            "a properties file of the driver with the options that are not given, as `KRAFT_CONFIG` names one for all; "
+            "KRAFT_CONFIG_PROVIDERS must allow it",
+        ],
         "kraft.bootstrap.servers": Annotated[str, "required: `host:port,...` of some nodes"],
         "kraft.cluster.id": Annotated[str, "refuse a quorum with another id; default: any"],
         "kraft.default.api.timeout.ms": Annotated[int, "timeout of a whole call, including elections; default: 60000"],

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-import atexit
-import logging
-import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import ClassVar, Self
 
 from pyspark.sql import SparkSession
 
-from kraft_spark.handing_over import hand_over
+from kraft_spark.handing_over import hand_over, tell_of_stop
 from kraft_spark.listening import listen_address
 from kraft_spark.quorum_status import QuorumStatus, described_nodes, unknown_nodes
+from kraft_spark.running_quorum import RunningQuorum
 from kraft_spark.running_services import RunningServices, StartArguments
 from kraft_spark.spark_application import SparkApplication
 from kraft_spark.tables import html_table
 from kraft_spark.worker_python import warn_of_another_python
-from raft.errors import RaftError
+from raft.errors import QuorumUnavailableError, RaftError
 from raft.local import LocalQuorum
-
-_logger = logging.getLogger(__name__)
-
-_POLL_S = 0.5
 
 
 class QuorumService:
@@ -46,20 +40,19 @@ class QuorumService:
     of the program, or because the driver is killed. The data directory is kept, and the next start uses its data. The
     voters listen on loopback; for executors on other machines, see the argument `listen` of `start`.
 
+    Several parts of a program may start a quorum on one directory: each has an object of its own for the same voters,
+    which stop when the last of these objects is stopped. An object that the program no longer has does not count.
+
     Args:
-        quorum: the voters, started.
-        is_over: returns whether the application has ended; called twice a second.
+        running: the voters, started.
     """
 
-    _running: ClassVar[RunningServices[QuorumService]] = RunningServices()
+    _running: ClassVar[RunningServices[RunningQuorum]] = RunningServices()
 
-    def __init__(self, quorum: LocalQuorum, is_over: Callable[[], bool]) -> None:
-        self._quorum = quorum
-        self._is_over = is_over
-        self._is_stopped = threading.Event()
-        self._watch = threading.Thread(target=self._stop_with_application, name="application's watch", daemon=True)
-        self._watch.start()
-        atexit.register(self.stop)
+    def __init__(self, running: RunningQuorum) -> None:
+        self._shared = running
+        self._quorum = running.quorum
+        running.join(self)
 
     @classmethod
     def start(
@@ -76,7 +69,7 @@ class QuorumService:
         """Start the voters, and return when they have a leader.
 
         If this process runs a quorum on the directory already, for example when a cell of a notebook is run again, the
-        same object is returned.
+        result is another object for the same voters.
 
         It warns if Spark's Python workers run another Python than this program, which may lack kraft-spark, and if
         executors may be on other machines, which do not reach the voters.
@@ -111,20 +104,27 @@ class QuorumService:
             metrics=metrics,
         )
 
-        def start() -> QuorumService:
+        def start() -> RunningQuorum:
             quorum = LocalQuorum.start(
                 directory, voters=voters, base_port=base_port, settings=settings, listen=address, metrics=metrics
             )
             try:
-                hand_over(application, quorum.client_properties, bootstrap_servers=quorum.bootstrap_servers)
+                folder = hand_over(application, quorum.client_properties, bootstrap_servers=quorum.bootstrap_servers)
             except BaseException:
                 quorum.stop()
                 raise
-            return cls(quorum, application.is_over)
 
-        found = cls._running.get_or_start(directory, arguments, start, is_usable=cls._is_usable)
-        assert isinstance(found, cls), f"a {type(found).__name__} runs on {directory}"
-        return found
+            def when_stopped(stopped: RunningQuorum) -> None:
+                tell_of_stop(folder, quorum.data_dir, bootstrap_servers=quorum.bootstrap_servers)
+                cls._running.forget(stopped)
+
+            return RunningQuorum(quorum, application.is_over, when_stopped)
+
+        while True:
+            service = cls(cls._running.get_or_start(directory, arguments, start, is_usable=RunningQuorum.is_usable))
+            # Its last user may have stopped it just now.
+            if not service._shared.is_stopped:
+                return service
 
     def __enter__(self) -> Self:
         return self
@@ -164,8 +164,10 @@ class QuorumService:
         """Return the node id of the present leader.
 
         Raises:
-            QuorumUnavailableError: there was no leader for 10 s.
+            QuorumUnavailableError: the quorum is stopped, or there was no leader for 10 s.
         """
+        if self._shared.is_stopped:
+            raise QuorumUnavailableError(f"this process has stopped the quorum of {self._quorum.data_dir}")
         with self._quorum.client() as client:
             return int(client.describe_quorum().leader_id)
 
@@ -178,7 +180,7 @@ class QuorumService:
             timeout_ms: longest wait for a leader.
         """
         problem, description = "the service is stopped", None
-        if not self._is_stopped.is_set():
+        if not self._shared.is_stopped:
             try:
                 with self._quorum.client(api_timeout_ms=timeout_ms) as client:
                     description = client.describe_quorum()
@@ -213,12 +215,11 @@ class QuorumService:
         return html_table(f"QuorumService, {self._state()}", facts, ("NodeId", "Pid", "Endpoint"), rows)
 
     def stop(self) -> None:
-        """Stop the voters, and return when they have exited; another call waits and does nothing else."""
-        self._is_stopped.set()
-        self._quorum.stop()
-        # This comes last: if `stop` is interrupted, it is called again at the end of the program.
-        atexit.unregister(self.stop)
-        self._running.forget(self)
+        """Stop the voters, and return when they have exited, unless other objects of `start` use them.
+
+        Another call waits and does nothing else: it does not count for another user.
+        """
+        self._shared.leave(self)
 
     @property
     def _endpoints(self) -> dict[int, str]:
@@ -226,23 +227,6 @@ class QuorumService:
         return dict(enumerate(self.bootstrap_servers.split(","), start=1))
 
     def _state(self) -> str:
-        if self._is_stopped.is_set():
+        if self._shared.is_stopped:
             return "stopped"
         return f"{len(self.pids)} of {len(self._endpoints)} voters running"
-
-    def _is_usable(self) -> bool:
-        """Return whether `start` may return this quorum again; stop it if its application has ended."""
-        if not self._is_stopped.is_set() and not self._is_over():
-            return True
-        self.stop()
-        return False
-
-    def _stop_with_application(self) -> None:
-        """Stop the quorum when the application has ended.
-
-        A SparkListener would be called at that moment, but also for every task and stage.
-        """
-        while not self._is_stopped.wait(_POLL_S):
-            if self._is_over():
-                _logger.info("the Spark application has ended; the voters are stopped")
-                self.stop()

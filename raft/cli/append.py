@@ -24,7 +24,7 @@ _CHUNK_BYTES = 1 << 18
 
 
 def append(
-    bootstrap_server: BootstrapServer,
+    bootstrap_server: BootstrapServer = None,
     value: Annotated[
         str | None,
         typer.Argument(help="The value. Without it, each line of standard input is appended: key TAB value."),

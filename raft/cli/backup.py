@@ -9,30 +9,22 @@ import typer
 from rich.filesize import decimal
 
 from raft.backup import Manifest, restore_backup, take_backup, verify_backup
-from raft.cli.connection import CommandConfig, Timeout, client_for
+from raft.cli.connection import BootstrapServer, CommandConfig, Timeout, client_for
 from raft.config import NodeConfig, parse_overrides, read_properties
 from raft.printable import printable
 
 
 def backup(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The backup: a tar archive.")],
-    bootstrap_server: Annotated[
-        str | None,
-        typer.Option(
-            "--bootstrap-server",
-            "--bootstrap-controller",
-            metavar="HOST:PORT[,..]",
-            help="Nodes to ask for the leader.",
-        ),
-    ] = None,
+    bootstrap_server: BootstrapServer = None,
     verify: Annotated[bool, typer.Option("--verify", help="Only check a backup; no quorum is asked.")] = False,
     command_config: CommandConfig = None,
     timeout_ms: Timeout = 60_000,
 ) -> None:
     """Copy the committed log of a quorum to a new file, or check such a file."""
-    if verify == (bootstrap_server is not None):
-        raise typer.BadParameter("expected exactly one of --bootstrap-server and --verify")
-    if bootstrap_server is None:
+    if verify and bootstrap_server is not None:
+        raise typer.BadParameter("--verify asks no quorum: remove --bootstrap-server")
+    if verify:
         manifest = verify_backup(file)
     else:
         with client_for(bootstrap_server, timeout_ms, command_config) as client:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from raft.cli.node_folder import log_directory
 from raft.cli.output import until_reader_leaves
 from raft.cli.printable import to_json
 from raft.errors import StorageError
@@ -29,13 +30,19 @@ _ADVICE = {
 
 
 def check(
-    directory: Annotated[Path, typer.Argument(help="The log directory of a node that is stopped (log.dir).")],
+    directory: Annotated[
+        Path,
+        typer.Argument(
+            help="The log directory of a node that is stopped (log.dirs), or the folder of a voter of a local quorum."
+        ),
+    ],
     repair: Annotated[
         bool, typer.Option("--repair", help="Truncate a log that is damaged above its recovery point.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
 ) -> None:
     """Read everything in a node's directory and name what is damaged. The exit code is 1 if something is."""
+    directory = log_directory(directory)
     checked = DirectoryCheck(DiskFiles(directory))
     try:
         findings = []

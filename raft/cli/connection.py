@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -13,37 +15,42 @@ from raft.config import read_properties
 from raft.config.security import NO_SECURITY, ClientSecurity, client_security
 from raft.config.values import addresses
 from raft.errors import ConfigError
+from raft.types import Endpoint
+
+_SERVERS = "bootstrap.servers"
 
 BootstrapServer = Annotated[
-    str,
+    str | None,
     typer.Option(
-        "--bootstrap-server", "--bootstrap-controller", metavar="HOST:PORT[,..]", help="Nodes to ask for the leader."
+        "--bootstrap-server",
+        "--bootstrap-controller",
+        metavar="HOST:PORT[,..]",
+        help=f"Nodes to ask for the leader; by default {_SERVERS} of the file of --command-config.",
     ),
 ]
 CommandConfig = Annotated[
     Path | None,
     typer.Option(
-        help="A properties file with security.protocol, ssl.* and sasl.* of Kafka's clients.",
+        help="A properties file with bootstrap.servers, security.protocol, ssl.* and sasl.* of Kafka's clients.",
         metavar="CLIENT.PROPERTIES",
     ),
 ]
 Timeout = Annotated[int, typer.Option("--timeout-ms", min=1, help="How long to try.")]
 
 
-def client_for(bootstrap_server: str, timeout_ms: int, command_config: Path | None) -> Client:
+def client_for(bootstrap_server: str | None, timeout_ms: int, command_config: Path | None) -> Client:
     """Return a client, which connects at its first call.
 
     Args:
-        bootstrap_server: value of the option.
+        bootstrap_server: value of the option; None for the servers in the file.
         timeout_ms: value of the option.
         command_config: value of the option; None for connections that are not secured.
 
     Raises:
-        ConfigError: the option is not a list of addresses, or the file cannot be used.
+        ConfigError: the servers are not a list of addresses, or the file cannot be used.
+        BadParameter: neither the option nor the file has servers.
     """
-    servers = addresses("--bootstrap-server", bootstrap_server)
-    if not servers:
-        raise ConfigError("--bootstrap-server is empty: expected host:port,...")
+    servers = _servers(bootstrap_server, command_config)
     return Client(
         ClientSettings(
             bootstrap_servers=servers,
@@ -55,10 +62,36 @@ def client_for(bootstrap_server: str, timeout_ms: int, command_config: Path | No
     )
 
 
+def _servers(bootstrap_server: str | None, command_config: Path | None) -> tuple[Endpoint, ...]:
+    named = "--bootstrap-server"
+    if bootstrap_server is None:
+        with _named(command_config):
+            bootstrap_server = _properties(command_config).get(_SERVERS)
+        if bootstrap_server is None:
+            lacks = "" if command_config is None else f", which {command_config} lacks"
+            raise typer.BadParameter(f"expected {named}, or {_SERVERS} in the file of --command-config{lacks}")
+        named = f"--command-config {command_config}: {_SERVERS}"
+    servers = addresses(named, bootstrap_server)
+    if not servers:
+        raise ConfigError(f"{named} is empty: expected host:port,...")
+    return servers
+
+
 def _security(command_config: Path | None) -> ClientSecurity:
     if command_config is None:
         return NO_SECURITY
+    with _named(command_config):
+        return client_security(_properties(command_config))
+
+
+def _properties(command_config: Path | None) -> Mapping[str, str]:
+    return {} if command_config is None else read_properties(command_config)
+
+
+@contextmanager
+def _named(command_config: Path | None) -> Iterator[None]:
+    """Name the option in errors about its file."""
     try:
-        return client_security(read_properties(command_config))
+        yield
     except ConfigError as error:
         raise ConfigError(f"--command-config {command_config}: {error}") from error

@@ -15,6 +15,7 @@ from rich.filesize import decimal
 from rich.table import Table
 from rich.text import Text
 
+from raft.cli.node_folder import properties_file
 from raft.cli.printable import to_json
 from raft.config import NodeConfig, parse_overrides, read_properties
 from raft.printable import printable
@@ -35,7 +36,9 @@ def group() -> None:
 
 @node.command()
 def status(
-    config: Annotated[Path, typer.Argument(metavar="NODE.PROPERTIES", help="The properties file of the node.")],
+    config: Annotated[
+        Path, typer.Argument(metavar="NODE.PROPERTIES", help="The properties file of the node, or the folder with it.")
+    ],
     override: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="Set a key.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
     timeout_ms: Annotated[int, typer.Option("--timeout-ms", min=1, help="How long each response may take.")] = 2_000,
@@ -44,7 +47,7 @@ def status(
 
     It asks the node, and reads the node's directory without changing anything there.
     """
-    properties = read_properties(config) | parse_overrides(override or [])
+    properties = read_properties(properties_file(config)) | parse_overrides(override or [])
     found = node_status(NodeConfig.from_properties(properties), timeout_ms=timeout_ms)
     if as_json:
         typer.echo(to_json(asdict(found)))

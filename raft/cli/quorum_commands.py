@@ -30,7 +30,7 @@ def group() -> None:
 
 @quorum.command()
 def describe(
-    bootstrap_server: BootstrapServer,
+    bootstrap_server: BootstrapServer = None,
     status: Annotated[bool, typer.Option("--status", help="A summary.")] = False,
     replication: Annotated[bool, typer.Option("--replication", help="Each replica.")] = False,
     human_readable: Annotated[
@@ -58,7 +58,7 @@ def describe(
 
 
 def _describe(
-    bootstrap_server: str, timeout_ms: int, command_config: Path | None, *, as_json: bool
+    bootstrap_server: str | None, timeout_ms: int, command_config: Path | None, *, as_json: bool
 ) -> QuorumDescription:
     """Return the leader's description of the quorum; print the views of the nodes if the leader cannot be asked."""
     with client_for(bootstrap_server, timeout_ms, command_config) as client:

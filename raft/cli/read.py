@@ -20,7 +20,7 @@ from raft.types import Offset
 
 
 def read(
-    bootstrap_server: BootstrapServer,
+    bootstrap_server: BootstrapServer = None,
     start: Annotated[str, typer.Option("--from", metavar="earliest|latest|OFFSET")] = "earliest",
     to: Annotated[str | None, typer.Option("--to", metavar="latest|OFFSET", help="Where to stop, exclusive.")] = None,
     follow: Annotated[bool, typer.Option("--follow", help="Wait for more records until interrupted.")] = False,

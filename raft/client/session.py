@@ -165,6 +165,7 @@ class Session:
             now_ms = outcome.now_ms
             if self._leader is not leader:
                 continue  # A newer leader is known and gets the same request.
+            is_refusal = False
             if outcome.response is None:
                 failure = str(outcome.failure)
             else:
@@ -173,7 +174,8 @@ class Session:
                     self._outage.end(now_ms)
                     return outcome.response  # type: ignore[return-value]
                 failure = _words(status)
-            self._outage.add(leader.endpoint, failure, is_connected=outcome.is_connected)
+                is_refusal = status.error == ErrorCode.STORAGE_ERROR
+            self._outage.add(leader.endpoint, failure, is_connected=outcome.is_connected, is_refusal=is_refusal)
             now_ms = yield from self.forget_leader(f"{leader.endpoint}: {failure}", deadline, now_ms)
 
     def find_software(self, deadline: Deadline) -> Operation[Software]:
@@ -220,9 +222,8 @@ class Session:
         self._leader = None
         self._outage.check(now_ms)
         if deadline.left_ms(now_ms) <= self.settings.retry_backoff_ms:
-            raise QuorumUnavailableError(
-                f"no response from the leader within {deadline.timeout_ms} ms; last failure: {failure}"
-            )
+            words = f"no response from the leader within {deadline.timeout_ms} ms; last failure: {failure}"
+            raise QuorumUnavailableError(self._outage.failure(words))
         return (yield Pause(duration_ms=self.settings.retry_backoff_ms)).now_ms
 
     def _ask_or_switch(
@@ -345,7 +346,8 @@ class Session:
                 self._outage.add(server, failure, is_connected=lookup.is_connected, timeout_ms=timeout_ms)
                 self._outage.check(now_ms)
                 if deadline.left_ms(now_ms) <= self.settings.retry_backoff_ms:
-                    raise error(f"no leader found within {deadline.timeout_ms} ms: {self._outage}")
+                    words = f"no leader found within {deadline.timeout_ms} ms: {self._outage}"
+                    raise error(self._outage.failure(words))
             now_ms = (yield Pause(duration_ms=self.settings.retry_backoff_ms)).now_ms
             patience_ms *= 2
 

@@ -127,6 +127,7 @@ class NodeConfig:
         quotas_file: with the quotas of clients (`raft.security.quotas`); None if they have none.
         records_strict: refuse records and transactions on which a Java node's reader would exit.
         warnings: for the operator, one sentence each.
+        unknown_keys: those that are ignored, with the known key that is most similar, if one is; in the warnings too.
     """
 
     listener: Endpoint
@@ -138,6 +139,7 @@ class NodeConfig:
     authorization: AuthorizationSettings | None = None
     log_dir: Path
     warnings: tuple[str, ...] = ()
+    unknown_keys: Mapping[str, str | None] = field(default_factory=dict)
     node_id: NodeId = _key("node.id", _number(), None)
     cluster_id: str | None = _key("cluster.id", _text, None)
     voters: Voters = _key("controller.quorum.voters", values.voters, None)
@@ -240,6 +242,7 @@ class NodeConfig:
             authorization=authorization(given, security.items()),
             log_dir=_log_dir(given),
             warnings=tuple(_warnings(given)),
+            unknown_keys=_unknown_keys(given),
         )
 
 
@@ -333,18 +336,24 @@ def _log_dir(given: Mapping[str, str]) -> Path:
     raise ConfigError("log.dirs is missing: expected a directory for the log")
 
 
-def _warnings(given: Mapping[str, str]) -> list[str]:
+def _unknown_keys(given: Mapping[str, str]) -> dict[str, str | None]:
     keys = {known.metadata["key"] for known in _keyed_fields()} | _READ_TOGETHER
     listeners = values.listeners("listeners", given.get("listeners", ""))
     keys.update(map(voters_key, listeners))
     keys.update(security_keys(given, [*(listener.name for listener in listeners), HTTPS]))
+    unknown = (key for key in given if key not in keys and key not in _WITHOUT_EFFECT)
+    return {key: next(iter(difflib.get_close_matches(key, keys, n=1)), None) for key in unknown}
+
+
+def _warnings(given: Mapping[str, str]) -> list[str]:
+    unknown = _unknown_keys(given)
     found = []
     for key in given:
         if key in _WITHOUT_EFFECT:
             found.append(f"{key} has no effect here: {_WITHOUT_EFFECT[key]}")
-        elif key not in keys:
-            near = difflib.get_close_matches(key, keys, n=1)
-            found.append(f"unknown key {key} is ignored" + (f"; did you mean {near[0]}?" if near else ""))
+        elif key in unknown:
+            near = unknown[key]
+            found.append(f"unknown key {key} is ignored" + (f"; did you mean {near}?" if near else ""))
     if not given.get("cluster.id"):
         found.append(f"cluster.id is missing: {ZERO_UUID} is used, as by any other quorum without a cluster.id")
     return found

@@ -8,6 +8,7 @@ Version 1 had no separate ports for voters.
 from __future__ import annotations
 
 import json
+import logging
 import secrets
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,6 +20,8 @@ from raft.storage.atomic_file import replace_file
 from raft.storage.disk import DiskFiles
 from raft.types import Endpoint, NodeId
 from raft.uuids import UUID_BYTES, new_uuid
+
+_logger = logging.getLogger(__name__)
 
 _FILE = "quorum.json"
 _VERSION = 2
@@ -45,7 +48,9 @@ class Layout:
 
     @classmethod
     def of(cls, data_dir: Path, *, voters: int, base_port: int | None, listen: ListenAddress = LOOPBACK) -> Layout:
-        """Return the layout of a directory, or create one for a new directory; ports that are in use are replaced.
+        """Return the layout of a directory, or create one for a new directory.
+
+        Stored ports that are in use are replaced, with a warning if they are those for clients.
 
         Args:
             data_dir: the directory, which exists.
@@ -55,8 +60,8 @@ class Layout:
             listen: the address on which they listen for clients.
 
         Raises:
-            ConfigError: there are too few ports from `base_port` on, or too few free ports; the directory has another
-                number of voters, or is not that of a quorum.
+            ConfigError: there are too few ports from `base_port` on, or one of them is in use; there are too few free
+                ports; the directory has another number of voters, or is not that of a quorum.
             StorageError: the disk returned an error.
         """
         last_base_port = _LAST_PORT - 2 * voters + 1
@@ -67,8 +72,9 @@ class Layout:
             raise ConfigError(f"{data_dir} has a quorum of {len(known.ports)} voters, expected {voters}")
         if base_port is not None:
             drawn = list(range(base_port, base_port + 2 * voters))
-        elif known is not None and known.voter_ports and known._has_free_ports(listen):
-            drawn = known._all_ports()
+            _check_free(drawn, voters, listen)
+        elif known is not None and known.voter_ports:
+            drawn = known._ports_now(listen)
         else:
             drawn = free_ports(2 * voters, hosts={LOOPBACK.bind, listen.bind})
         node_ids = [NodeId(at + 1) for at in range(voters)]
@@ -81,7 +87,10 @@ class Layout:
         )
         if layout != known:
             layout._write()
-        return replace(layout, listen=listen)
+        layout = replace(layout, listen=listen)
+        if known is not None and known.ports != layout.ports and base_port is None:
+            layout._warn_of_new_ports(known)
+        return layout
 
     @property
     def endpoints(self) -> dict[NodeId, Endpoint]:
@@ -111,12 +120,27 @@ class Layout:
         """Return the directory of a voter's log: Kafka's `log.dirs`."""
         return self.folder(node_id) / "log"
 
-    def _all_ports(self) -> list[int]:
-        return [*self.ports.values(), *self.voter_ports.values()]
+    def _ports_now(self, listen: ListenAddress) -> list[int]:
+        """Return the ports of clients and of voters, each in use replaced by a free one."""
+        stored = [*self.ports.values(), *self.voter_ports.values()]
+        hosts = [listen.bind] * len(self.ports) + [LOOPBACK.bind] * len(self.voter_ports)
+        in_use = {port for port, host in zip(stored, hosts, strict=True) if not is_free(port, host=host)}
+        if not in_use:
+            return stored
+        drawn = free_ports(len(in_use) + len(stored), hosts={LOOPBACK.bind, listen.bind})
+        others = (port for port in drawn if port not in stored)
+        return [next(others) if port in in_use else port for port in stored]
 
-    def _has_free_ports(self, listen: ListenAddress) -> bool:
-        return all(is_free(port, host=listen.bind) for port in self.ports.values()) and all(
-            is_free(port, host=LOOPBACK.bind) for port in self.voter_ports.values()
+    def _warn_of_new_ports(self, before: Layout) -> None:
+        moved = [
+            f"voter {node_id} listens on port {port} instead of {before.ports[node_id]}"
+            for node_id, port in self.ports.items()
+            if port != before.ports[node_id]
+        ]
+        _logger.warning(
+            "%s, which another process uses; change bootstrap.servers of other applications to %s",
+            ", ".join(moved),
+            self.bootstrap_servers,
         )
 
     def _write(self) -> None:
@@ -130,6 +154,16 @@ class Layout:
         )
         # The logs of the voters belong to this cluster, so its id must be on the disk before they are.
         replace_file(DiskFiles(self.data_dir), _FILE, f"{text}\n".encode())
+
+
+def _check_free(ports: list[int], voters: int, listen: ListenAddress) -> None:
+    for at, port in enumerate(ports):
+        host = listen.bind if at < voters else LOOPBACK.bind
+        if not is_free(port, host=host):
+            raise ConfigError(
+                f"base_port={ports[0]}: port {port} on {host} is in use by another process; expected {len(ports)} free "
+                f"ports from {ports[0]} on, for {voters} voters"
+            )
 
 
 def _read(data_dir: Path) -> Layout | None:

@@ -13,7 +13,7 @@ from typing import Self
 
 from raft.client import Client, ClientSettings
 from raft.client.settings import DEFAULT_REQUEST_TIMEOUT_MS
-from raft.errors import ConfigError, QuorumUnavailableError, StorageError
+from raft.errors import ConfigError, QuorumUnavailableError, RaftError, StorageError
 from raft.local.layout import Layout
 from raft.local.listening import LOOPBACK, ListenAddress
 from raft.local.local_security import CLIENT_FILE, LocalSecurity
@@ -95,7 +95,8 @@ class LocalQuorum:
 
         Raises:
             ConfigError: another process uses the directory for 10 s and longer; it has another number of voters; a
-                setting is wrong; a voter does not start; the address is not one of this machine; Python runs with -O.
+                setting is wrong; a port from `base_port` on is in use; a voter does not start; the address is not one
+                of this machine; Python runs with -O.
             StorageError: the disk returned an error.
             QuorumUnavailableError: no leader within 30 s; has the last line of each voter's log.
         """
@@ -106,14 +107,14 @@ class LocalQuorum:
         with ExitStack() as undo:
             lock = lock_patiently(_made(data_dir))
             undo.callback(lock.release)
+            for log_dir in data_dir.glob("node-*/log"):
+                # Voters of a parent that was killed just now may not have exited yet, and have their ports until then.
+                lock_patiently(log_dir).release()
             layout = Layout.of(data_dir.resolve(), voters=voters, base_port=base_port, listen=listen)
             endpoints = _free_endpoints(layout) if metrics else {}
             security = LocalSecurity.of(layout)
             quorum = cls(layout, _voters_of(layout, security, settings or {}, endpoints), lock, security, endpoints)
             security.write_certificates()
-            for node_id in layout.ports:
-                # Voters of a parent that was killed just now may not have exited yet.
-                lock_patiently(layout.log_dir(node_id)).release()
             undo.callback(quorum.stop)
             quorum._begin()
             undo.pop_all()
@@ -131,6 +132,11 @@ class LocalQuorum:
     def bootstrap_servers(self) -> str:
         """The addresses of all voters, for clients: host:port,..."""
         return self._layout.bootstrap_servers
+
+    @property
+    def data_dir(self) -> Path:
+        """The directory of the quorum."""
+        return self._layout.data_dir
 
     @property
     def cluster_id(self) -> str:
@@ -212,7 +218,9 @@ class LocalQuorum:
             with self.client(api_timeout_ms=_ASK_MS) as client:
                 is_ready = client.describe_quorum().high_watermark is not None
                 return None if is_ready else "the leader has not committed a record of its epoch"
-        except QuorumUnavailableError as error:
+        except RaftError as error:
+            # Another quorum may listen on a port of a voter, which refuses these credentials; the voter says why it
+            # does not start as soon as it exits.
             return str(error)
 
 

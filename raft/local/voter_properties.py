@@ -67,9 +67,13 @@ def check_properties(properties: Mapping[str, str]) -> tuple[str, ...]:
         Warnings for the user. The voter logs them too, but users do not read its log.
 
     Raises:
-        ConfigError: the voter would refuse to start; names key, value and what is expected.
+        ConfigError: the voter would refuse to start, or a key is unknown; names key, value and what is expected.
     """
     config = NodeConfig.from_properties(properties)
     if str(config.log_dir) != properties["log.dirs"]:
         raise ConfigError(f"log.dirs={properties['log.dirs']}: expected a path without commas, which separate paths")
+    for key, near in config.unknown_keys.items():
+        # A node ignores it, as Kafka's do. Here the user of a library would not see the warning in the node's log.
+        hint = f"did you mean {near}?" if near else "expected a property of a node, such as message.max.bytes"
+        raise ConfigError(f"settings: unknown key {key}: {hint}")
     return config.warnings

@@ -11,6 +11,7 @@ from raft.config.secret import Secret
 from raft.config.security import ClientSecurity, SaslSettings, SecurityProtocol, TlsSettings, login_module
 from raft.errors import ConfigError
 from raft.local.ports import free_ports
+from raft.types import Endpoint
 from tests.cli.in_process import KraftInProcess
 
 PLANTED = "planted-secret"
@@ -135,3 +136,41 @@ def test_what_is_wrong_at_the_first_connection_ends_the_command_at_once(
 def test_list_of_addresses_is_checked_first(file: Path) -> None:
     with pytest.raises(ConfigError, match=r"^--bootstrap-server is empty: expected host:port,\.\.\.$"):
         module.client_for(",", 1_000, file)
+
+
+def test_servers_are_those_of_the_file_unless_the_option_names_others(file: Path) -> None:
+    file.write_text("bootstrap.servers=node1:9193,node2:9193\n")
+
+    with module.client_for(None, 1_000, file) as of_file, module.client_for(UNUSED, 1_000, file) as of_option:
+        assert of_file.settings.bootstrap_servers == (Endpoint("node1", 9193), Endpoint("node2", 9193))
+        assert [str(server) for server in of_option.settings.bootstrap_servers] == [UNUSED]
+
+
+@pytest.mark.parametrize("name", [*COMMANDS, "backup"])
+def test_each_command_takes_the_servers_of_the_file(here: KraftInProcess, file: Path, name: str) -> None:
+    file.write_text("bootstrap.servers=node1\n")
+    arguments = COMMANDS.get(name) or [name, str(file.with_name("backup"))]
+
+    done = here(*arguments, "--command-config", str(file))
+
+    assert (done.exit_code, done.output) == (1, "")
+    assert done.errors.startswith(f"kraft: --command-config {file}: bootstrap.servers=node1: expected host:port with ")
+
+
+def test_file_without_servers_is_wrong_usage_without_the_option(here: KraftInProcess, file: Path) -> None:
+    file.write_text("security.protocol=SSL\n")
+
+    done = here("read", "--command-config", str(file))
+
+    assert (done.exit_code, done.output) == (2, "")
+    words = " ".join(done.errors.replace("\u2502", " ").split())
+    assert "or bootstrap.servers in the file of --command-config, which" in words
+
+
+def test_file_with_empty_servers_is_refused(file: Path) -> None:
+    file.write_text("bootstrap.servers=\n")
+
+    with pytest.raises(ConfigError) as refused:
+        module.client_for(None, 1_000, file)
+
+    assert str(refused.value) == f"--command-config {file}: bootstrap.servers is empty: expected host:port,..."

@@ -54,7 +54,8 @@ def test_version_is_that_of_the_package(here: KraftInProcess) -> None:
     ("arguments", "words"),
     [
         (["frobnicate"], "No such command 'frobnicate'"),
-        (["read"], "Missing option '--bootstrap-server'"),
+        (["read"], "expected --bootstrap-server, or bootstrap.servers in the file of --command-config"),
+        (["backup", "file"], "expected --bootstrap-server, or bootstrap.servers in the file of --command-config"),
         (["serve"], "Missing option '--config'"),
         (["dump-log"], "Missing argument 'path'"),
         (["read", "--bootstrap-server", UNUSED, "--frobnicate"], "No such option: --frobnicate"),

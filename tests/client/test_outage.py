@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
 import pytest
@@ -88,6 +89,90 @@ def test_client_warns_while_a_leader_holds_its_request() -> None:
         ": node2:9092: Connection refused; node1:9091: no response yet; node3:9093: Connection refused"
     )
     assert last[1].startswith("a leader of the quorum has responded after 9.")
+
+
+@pytest.mark.parametrize(
+    ("connect_timeout_ms", "expected"),
+    [
+        pytest.param(
+            10_000, r"at most [56]\.\d s more \(kraft\.socket\.connection\.setup\.timeout\.ms=10000\)", id="ten"
+        ),
+        pytest.param(
+            90_000, r"at most 56 s more \(kraft\.default\.api\.timeout\.ms=60000\)", id="longer than the call"
+        ),
+        pytest.param(None, r"at most 56 s more \(kraft\.default\.api\.timeout\.ms=60000\)", id="none"),
+    ],
+)
+def test_warning_of_a_first_connection_has_the_time_that_is_left_for_it(
+    connect_timeout_ms: int | None, expected: str
+) -> None:
+    warned = Warned(refusing(), connect_timeout_ms=connect_timeout_ms)
+
+    with pytest.raises(QuorumUnavailableError):
+        warned.ask()
+
+    assert re.match(
+        rf"no leader of the quorum has responded for 4\.\d s; waiting for {expected}: ", warned.warnings[0][1]
+    )
+
+
+def test_warning_of_a_client_that_has_reached_the_quorum_has_the_time_of_the_call() -> None:
+    warned = Warned(Table({PLACES[1]: node(DONE)}))
+    warned.ask()
+    warned.table.nodes = refusing().nodes
+
+    with pytest.raises(QuorumUnavailableError):
+        warned.ask()
+
+    assert "more (kraft.default.api.timeout.ms=60000): " in warned.warnings[0][1]
+
+
+def full(session: Session, deadline: Deadline) -> Operation[InitProducerIdResponse]:
+    """A request to a leader that has no room for it."""
+
+    def request_to(_leader: Leader) -> Message:
+        return InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=-1)
+
+    def status_of(response: InitProducerIdResponse) -> ResponseStatus:
+        return ResponseStatus(error=response.error_code, message="its disk is full" if response.error_code else None)
+
+    return session.ask_leader(request_to, status_of, deadline)
+
+
+NO_ROOM = InitProducerIdResponse(error_code=ErrorCode.STORAGE_ERROR, producer_id=3, producer_epoch=0)
+
+
+def test_leader_that_refuses_a_request_for_now_is_named_with_its_reason() -> None:
+    warned = Warned(Table({PLACES[1]: node(NO_ROOM)}))
+
+    with pytest.raises(QuorumUnavailableError) as failure:
+        warned.table.run(full(warned.session, warned.table.deadline(30_000)))
+
+    reason = "node1:9091: STORAGE_ERROR: its disk is full"
+    assert str(failure.value) == f"the leader refused the request for 30000 ms: {reason}"
+    assert re.fullmatch(
+        r"the leader of the quorum has refused the request for 4\.\d s; waiting for at most 26 s more "
+        rf"\(kraft\.default\.api\.timeout\.ms=30000\): {reason}",
+        warned.warnings[0][1],
+    )
+
+
+def test_leader_that_takes_the_request_at_last_is_reported() -> None:
+    warned = Warned(Table({PLACES[1]: node(*[NO_ROOM] * 90, DONE)}))
+
+    assert warned.table.run(full(warned.session, warned.table.deadline(30_000))) == DONE
+
+    assert warned.warnings[-1][1].startswith("the leader takes the request after ")
+
+
+def test_reason_of_a_leader_that_is_gone_is_not_the_one_of_the_outage() -> None:
+    warned = Warned(Table({PLACES[1]: node(NO_ROOM, "the node closed the connection")}))
+
+    with pytest.raises(QuorumUnavailableError) as failure:
+        warned.table.run(full(warned.session, warned.table.deadline(30_000)))
+
+    assert warned.warnings[0][1].startswith("no leader of the quorum has responded for 4.")
+    assert "refused" not in str(failure.value)
 
 
 def test_client_says_nothing_about_an_election() -> None:

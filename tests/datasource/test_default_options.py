@@ -297,3 +297,100 @@ def test_only_the_file_may_refer_to_secrets_unless_the_environment_says_otherwis
         planned(given)
     monkeypatch.setenv("KRAFT_CONFIG_PROVIDERS", "env:AWS_SECRET_ACCESS_KEY")
     planned(given)
+
+
+@pytest.fixture
+def named(file: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """The option that names the file, which is allowed; the environment names another one."""
+    other = file.with_name("environment.properties")
+    other.write_text("bootstrap.servers=other:9\nincludeHeaders=true\n")
+    monkeypatch.setenv(VARIABLE, str(other))
+    monkeypatch.setenv("KRAFT_CONFIG_PROVIDERS", f"file:{file.parent}")
+    return {"Kraft.Config": f" {file} "}
+
+
+def test_query_has_the_file_that_it_names_in_place_of_the_one_of_the_environment(
+    file: Path, named: dict[str, str]
+) -> None:
+    file.write_text(SERVERS + "maxRecordsPerPartition=7\nminPartitions=3\n")
+
+    source = KraftDataSource(named | {"minPartitions": "5"})
+
+    read = source.reader(source.schema())._options
+    assert read.client.bootstrap_servers == (Endpoint("h1", 1), Endpoint("h2", 2))
+    assert (read.max_records_per_partition, read.min_partitions) == (7, 5), "an option wins over the file"
+    assert not read.include_headers
+    assert KraftDataSource(named)._write_options().client.bootstrap_servers == read.client.bootstrap_servers
+
+
+@pytest.mark.rule("AUTH-13")
+def test_security_of_the_named_file_is_used_for_its_own_servers(file: Path, named: dict[str, str]) -> None:
+    file.write_text(SECURED)
+
+    own = KraftDataSource(named)._write_options().client
+    elsewhere = KraftDataSource(named | {"kraft.bootstrap.servers": "attacker:9"})._write_options().client
+
+    assert own.security is not None
+    assert elsewhere.security is None
+
+
+@pytest.mark.parametrize(
+    "environment", [None, "file:/etc/other", "env:HOME,directory:/"], ids=["nothing", "another file", "other kinds"]
+)
+@pytest.mark.rule("AUTH-13")
+def test_query_may_not_name_a_file_to_which_it_may_not_refer(
+    file: Path, named: dict[str, str], monkeypatch: pytest.MonkeyPatch, environment: str | None
+) -> None:
+    file.write_text(SERVERS)
+    monkeypatch.setenv("KRAFT_CONFIG_PROVIDERS", environment or "")
+
+    with pytest.raises(ConfigError) as refusal:
+        KraftDataSource(named)
+
+    assert str(refusal.value) == (
+        f"option kraft.config: the file {file} is not allowed here: expected file:{file} in the environment variable "
+        "KRAFT_CONFIG_PROVIDERS of the driver, set before Spark starts"
+    )
+
+
+@pytest.mark.rule("AUTH-13")
+def test_named_file_may_refer_to_what_an_option_may(
+    file: Path, named: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file.write_text(SECURED.replace('"b"', '"${env:PASSWORD}"'))
+
+    with pytest.raises(ConfigError) as refusal:
+        KraftDataSource(named)
+    monkeypatch.setenv("KRAFT_CONFIG_PROVIDERS", f"file:{file},env:PASSWORD")
+    KraftDataSource(named)
+
+    said = f"the file {file} (kraft.config) cannot be used: option kraft.sasl.jaas.config: ${{env:PASSWORD}} is not"
+    assert str(refusal.value).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("startingOffset=1", "unknown option startingOffset: did you mean startingOffsets?"),
+        ("kraft.config=x", "kraft.config names a file for one query: expected no other file in this one"),
+    ],
+)
+def test_named_file_is_refused_by_its_path(file: Path, named: dict[str, str], text: str, message: str) -> None:
+    file.write_text(f"{text}\n")
+
+    with pytest.raises(ConfigError) as refusal:
+        KraftDataSource(named)
+
+    assert str(refusal.value) == f"the file {file} (kraft.config) cannot be used: {message}"
+
+
+def test_named_file_that_does_not_exist_is_refused(file: Path, named: dict[str, str]) -> None:
+    with pytest.raises(ConfigError, match=f"^kraft.config={file}: no such file on host "):
+        KraftDataSource(named)
+
+
+def test_name_of_no_file_is_refused() -> None:
+    with pytest.raises(ConfigError) as refusal:
+        KraftDataSource({"kraft.config": " "})
+
+    assert str(refusal.value) == "kraft.config=: expected the path of a properties file"

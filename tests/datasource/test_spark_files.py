@@ -9,7 +9,15 @@ from pathlib import Path
 import pytest
 from pyspark import SparkFiles
 
-from datasource.spark_files import handed_name, handed_properties, locate, with_handed_security
+from datasource.spark_files import (
+    handed_name,
+    handed_properties,
+    locate,
+    stopped_name,
+    stopped_properties,
+    stopped_quorum,
+    with_handed_security,
+)
 from raft.client import ClientSettings
 from raft.config.security import NO_SECURITY, client_security, login_module
 from raft.config.values import addresses
@@ -133,3 +141,40 @@ def test_security_of_the_user_wins(application: Path) -> None:
     settings = replace(SETTINGS, security=client_security(_security("the user's")))
 
     assert with_handed_security(settings) is settings
+
+
+def hand_over_at(application: Path, servers: str, *, created_ms: int) -> None:
+    properties = handed_properties({}, bootstrap_servers=servers, created_ms=created_ms)
+    (application / handed_name(f"at-{created_ms}")).write_text(format_properties(properties))
+
+
+def stop_at(application: Path, data_dir: str, servers: str, *, stopped_ms: int) -> None:
+    properties = stopped_properties(data_dir, bootstrap_servers=servers, stopped_ms=stopped_ms)
+    (application / stopped_name(f"at-{stopped_ms}")).write_text(format_properties(properties))
+
+
+FAILURE = "no leader found within 9 ms: node1:20001: Connection refused; node2:20002: no response in time"
+
+
+def test_error_about_a_quorum_that_the_application_has_stopped_is_known(application: Path) -> None:
+    hand_over_at(application, "node1:20001,node2:20002", created_ms=1)
+    assert stopped_quorum(FAILURE) is None, "it runs"
+
+    stop_at(application, "/first", "node1:20001,node2:20002", stopped_ms=5)
+    stop_at(application, "/other", "node1:2000", stopped_ms=9)
+
+    assert stopped_quorum(FAILURE) == "/first"
+
+
+def test_quorum_that_was_started_again_is_not_stopped(application: Path) -> None:
+    stop_at(application, "/first", "node1:20001", stopped_ms=5)
+    hand_over_at(application, "node1:20001", created_ms=6)
+
+    assert stopped_quorum(FAILURE) is None
+
+
+def test_last_of_two_stopped_quorums_counts(application: Path) -> None:
+    stop_at(application, "/second", "node2:20002", stopped_ms=7)
+    stop_at(application, "/first", "node1:20001", stopped_ms=5)
+
+    assert stopped_quorum(FAILURE) == "/second"

@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 from kraft_spark import QuorumService
+from kraft_spark.running_quorum import RunningQuorum
 from raft.local import LocalQuorum
 from tests.spark.session import make_session
 
@@ -38,7 +39,8 @@ def main() -> None:
         say(QuorumService.start(make_session(folder), voters=1, data_dir=folder / "second"))
     else:
         # An application that does not end, without a JVM, whose start would take half a minute.
-        say(QuorumService(LocalQuorum.start(folder / "first", voters=2), is_over=lambda: False))
+        quorum = LocalQuorum.start(folder / "first", voters=2)
+        say(QuorumService(RunningQuorum(quorum, is_over=lambda: False)))
     signal.pause()
 
 

@@ -72,7 +72,7 @@ CASES = [
 
 
 def test_types_name_all_options() -> None:
-    client = {*options.CLIENT_NAMES}
+    client = {options.CONFIG_FILE, *options.CLIENT_NAMES}
 
     assert {*hints(KraftReadOptions)} == (client | {*options.READ_NAMES}) - {options.MAX_REQUEST_SIZE}
     assert {*hints(KraftWriteOptions)} == client | {*options.WRITE_NAMES}

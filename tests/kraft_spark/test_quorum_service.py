@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 
 import psutil
 import pytest
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from kraft_spark import QuorumService
@@ -79,14 +80,28 @@ def test_second_start_on_a_directory_gives_the_quorum_that_runs(
         pids = quorum.pids
         again = QuorumService.start(spark, voters=1, data_dir="data", settings={"fetch.max.bytes": "9000"})
 
-        assert again is quorum
-        assert quorum.pids == pids
+        assert again.pids == pids
+        again.stop()
+        assert quorum.pids == pids, "the quorum runs on for its first user"
         with pytest.raises(ConfigError, match=r"runs a quorum on data with voters=1, .* not with voters=3, "):
             QuorumService.start(spark, voters=3, data_dir="data")
 
     with QuorumService.start(spark, voters=1, data_dir="data") as another:
-        assert another is not quorum
+        assert another.pids != pids
         assert another.leader_id() == 1
+
+
+def test_read_of_a_quorum_that_the_application_has_stopped_says_so(spark: SparkSession, tmp_path: Path) -> None:
+    with QuorumService.start(spark, voters=1, data_dir=tmp_path, settings=QUICK) as quorum:
+        read = spark.read.format("kraft").option("kraft.bootstrap.servers", quorum.bootstrap_servers)
+        read = read.option("kraft.default.api.timeout.ms", "1000")
+        assert read.load().count() == 0
+
+    with pytest.raises(PySparkException, match=f"This application has stopped the quorum of {tmp_path}: call "):
+        read.load().count()
+
+    with QuorumService.start(spark, voters=1, data_dir=tmp_path, settings=QUICK):
+        assert read.load().count() == 0
 
 
 def test_quorum_on_a_directory_that_another_process_uses_is_refused(

@@ -14,6 +14,7 @@ from raft.errors import ConfigError
 from raft.local.layout import Layout
 from raft.local.listening import LOOPBACK, ListenAddress
 from raft.local.local_security import LocalSecurity
+from raft.local.ports import free_ports
 from raft.local.voter_properties import check_properties, voter_properties
 from raft.properties import format_properties
 from raft.types import NodeId
@@ -49,6 +50,48 @@ def test_ports_that_are_taken_are_replaced_for_good(tmp_path: Path) -> None:
     assert set(second.ports.values()).isdisjoint({first.ports[ONE]})
     assert second.cluster_id == first.cluster_id
     assert third == second
+    assert {**second.ports, ONE: first.ports[ONE]} == first.ports, "the other ports are kept"
+    assert second.voter_ports == first.voter_ports
+
+
+def test_new_port_for_clients_is_warned_of_with_the_old_one(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    first = Layout.of(tmp_path, voters=2, base_port=None)
+
+    with socket.create_server((HOST, first.ports[ONE])):
+        second = Layout.of(tmp_path, voters=2, base_port=None)
+
+    (warning,) = caplog.messages
+    assert warning == (
+        f"voter 1 listens on port {second.ports[ONE]} instead of {first.ports[ONE]}, which another process uses; "
+        f"change bootstrap.servers of other applications to {second.bootstrap_servers}"
+    )
+
+
+@pytest.mark.parametrize("base_port", [None, 30_000], ids=["a port for voters", "ports that were asked for"])
+def test_port_is_not_warned_of(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, base_port: int | None
+) -> None:
+    first = Layout.of(tmp_path, voters=1, base_port=None)
+
+    monkeypatch.setattr("raft.local.layout.is_free", lambda port, **_: port != first.voter_ports[ONE])
+    second = Layout.of(tmp_path, voters=1, base_port=base_port)
+
+    assert second.voter_ports != first.voter_ports
+    assert caplog.messages == []
+
+
+@pytest.mark.parametrize("taken_at", [0, 3], ids=["of clients", "of voters"])
+def test_base_port_that_is_in_use_is_refused_with_the_port_that_is(tmp_path: Path, taken_at: int) -> None:
+    (base_port,) = free_ports(1, in_a_row=4)
+
+    with socket.create_server((HOST, base_port + taken_at)), pytest.raises(ConfigError) as refused:
+        Layout.of(tmp_path, voters=2, base_port=base_port)
+
+    assert str(refused.value) == (
+        f"base_port={base_port}: port {base_port + taken_at} on {HOST} is in use by another process; expected 4 free "
+        f"ports from {base_port} on, for 2 voters"
+    )
+    assert not (tmp_path / "quorum.json").exists()
 
 
 def test_directory_of_the_version_before_gets_ports_for_its_voters(tmp_path: Path) -> None:
@@ -108,10 +151,11 @@ def test_another_number_of_voters_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("base_port", [0, -1, 65_531])
-def test_ports_that_do_not_exist_are_refused(tmp_path: Path, base_port: int) -> None:
+def test_ports_that_do_not_exist_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, base_port: int) -> None:
     with pytest.raises(ConfigError, match=f"^base_port={base_port}: expected 1 to 65530 for 3 voters$"):
         Layout.of(tmp_path, voters=3, base_port=base_port)
 
+    monkeypatch.setattr("raft.local.layout.is_free", lambda _port, **_: True)
     layout = Layout.of(tmp_path, voters=3, base_port=65_530)
     assert layout.ports == {1: 65_530, 2: 65_531, 3: 65_532}
     assert layout.voter_ports == {1: 65_533, 2: 65_534, 3: 65_535}

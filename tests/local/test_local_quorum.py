@@ -193,15 +193,30 @@ def test_wanted_port_is_used(tmp_path: Path) -> None:
 
 
 def test_voter_that_refuses_to_start_is_an_error_and_not_started_again(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (port,) = free_ports(1, in_a_row=2)
+    # The port is taken between the check and the start of the voter.
+    monkeypatch.setattr("raft.local.layout.is_free", lambda _port, **_: True)
     with closing(socket.socket()) as taken:
         taken.bind((HOST, port))
         with pytest.raises(ConfigError, match=f"^voter 1 does not start: kraft: cannot listen on {HOST}:{port}: "):
             LocalQuorum.start(tmp_path, voters=1, base_port=port, settings=QUICK)
 
     assert not caplog.messages
+
+
+def test_port_of_another_quorum_is_in_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (port,) = free_ports(1, in_a_row=4)
+    with LocalQuorum.start(tmp_path / "first", voters=1, base_port=port, settings=QUICK):
+        for base_port in (port, port + 1):
+            with pytest.raises(ConfigError, match=f"^base_port={base_port}: port {base_port} on {HOST} is in use"):
+                LocalQuorum.start(tmp_path / "second", voters=1, base_port=base_port, settings=QUICK)
+
+        # Without the check, that quorum refuses the credentials of this one before the voter has tried to listen.
+        monkeypatch.setattr("raft.local.layout.is_free", lambda _port, **_: True)
+        with pytest.raises(ConfigError, match=f"^voter 1 does not start: kraft: cannot listen on {HOST}:{port}: "):
+            LocalQuorum.start(tmp_path / "second", voters=1, base_port=port, settings=QUICK)
 
 
 def test_quorum_without_a_leader_says_what_its_voters_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,12 +241,28 @@ def test_setting_that_a_voter_would_refuse_is_an_error_before_it_runs(tmp_path: 
     assert_is_free(tmp_path)
 
 
-def test_unknown_setting_is_warned_of_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    with LocalQuorum.start(tmp_path, voters=1, settings=QUICK | {"message.max.byte": "1"}):
+@pytest.mark.parametrize(
+    ("key", "hint"),
+    [
+        ("cleanup.polcy", "did you mean cleanup.policy?"),
+        ("xyzzy", "expected a property of a node, such as message.max.bytes"),
+    ],
+)
+def test_unknown_setting_is_an_error_before_a_voter_runs(tmp_path: Path, key: str, hint: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        LocalQuorum.start(tmp_path, voters=1, settings={key: "compact"})
+
+    assert str(refused.value) == f"settings: unknown key {key}: {hint}"
+    assert not (tmp_path / "node-1").exists()
+    assert_is_free(tmp_path)
+
+
+def test_setting_without_effect_is_warned_of_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with LocalQuorum.start(tmp_path, voters=2, settings=QUICK | {"controller.quorum.append.linger.ms": "5"}):
         pass
 
-    warning = "settings: unknown key message.max.byte is ignored; did you mean message.max.bytes?"
-    assert caplog.messages == [warning]
+    (warning,) = caplog.messages
+    assert warning.startswith("settings: controller.quorum.append.linger.ms has no effect here: ")
 
 
 def test_directory_that_cannot_be_made_is_refused(tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ from raft.client.discovery import Leader
 from raft.client.outage import Outage
 from raft.client.session import ResponseStatus, Session
 from raft.client.settings import ClientSettings
+from raft.core.disk_room import FULL_DISK
 from raft.errors import ErrorCode, RaftError
 from raft.local.ports import free_ports
 from raft.records.produced import read_produced_batch
@@ -190,6 +191,21 @@ def slow_leader(_patch: Patch, _folder: Path) -> str:
     return message_of(lambda: _ask(Table({PLACES[1]: node(timed_out)}), _settings(), []))
 
 
+def _ask_full_leader(said: list[str]) -> str:
+    full = InitProducerIdResponse(error_code=ErrorCode.STORAGE_ERROR, producer_id=-1, producer_epoch=-1)
+    return message_of(lambda: _ask(Table({PLACES[1]: node(full)}), _settings(), said, words=FULL_DISK))
+
+
+def full_leader_warning(_patch: Patch, _folder: Path) -> str:
+    said: list[str] = []
+    _ask_full_leader(said)
+    return said[0]
+
+
+def full_leader(_patch: Patch, _folder: Path) -> str:
+    return _ask_full_leader([])
+
+
 def other_cluster(_patch: Patch, _folder: Path) -> str:
     return message_of(lambda: _ask(Table({PLACES[1]: node()}), _settings("J8qFJ5vSQ_WmUo0zCbbnZg"), []))
 
@@ -332,6 +348,8 @@ CAUSES: dict[str, Callable[[Patch, Path], str]] = {
     "a leader of the quorum has responded after ... s": end_of_outage,
     "no leader found within ... ms: ...": no_leader,
     "no response from the leader within ... ms; last failure: ...": slow_leader,
+    "the leader of the quorum has refused the request for ... s; waiting for at most ... more": full_leader_warning,
+    "the leader refused the request for ... ms: ...": full_leader,
     "the quorum has cluster id ..., expected ...": other_cluster,
     "cluster ... is not a quorum of kraft-spark and can only be read": cluster_of_kafka,
     "startingOffsets=... is after the end of the log": start_after_end,
