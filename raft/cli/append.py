@@ -12,12 +12,11 @@ import typer
 
 from raft.cli.connection import BootstrapServer, CommandConfig, Timeout, client_for
 from raft.cli.progress import counting
-from raft.client import Client
+from raft.client import AppendedRecords, Producer
 from raft.client.settings import DEFAULT_API_TIMEOUT_MS, DEFAULT_MAX_REQUEST_BYTES
 from raft.errors import ConfigError, ErrorCode, RequestError
-from raft.records.batch import build_batch
 from raft.records.record import Record
-from raft.types import LARGEST_BATCH_BYTES, Offset
+from raft.types import LARGEST_BATCH_BYTES
 
 _MOST_RECORDS = 1000
 _CHUNK_BYTES = 1 << 18
@@ -44,66 +43,47 @@ def append(
     """Append records, and return when they are on the disks of a majority."""
     if key is not None and value is None:
         raise typer.BadParameter("--key needs a value: on standard input, write the key and a TAB before each value")
-    with client_for(bootstrap_server, timeout_ms, command_config) as client:
-        appender = _Appender(client, max_request_size)
+    with client_for(bootstrap_server, timeout_ms, command_config, max_request_bytes=max_request_size) as client:
+        appended = _Appended(Producer(client, batch_bytes=max_request_size))
         if value is not None:
-            appender.append([_record(key, value)])
+            appended.add([_record(key, value)])
         else:
             with counting("records appended") as count:
                 for records in _records_of_lines():
-                    appender.append(records)
+                    appended.add(records)
                     count(len(records))
-        typer.echo(appender.summary())
+        typer.echo(appended)
 
 
-class _Appender:
-    """Appends batches as one idempotent producer, so a repeated batch is not appended twice (CLIENT-9)."""
+class _Appended:
+    """What was appended so far."""
 
-    def __init__(self, client: Client, max_batch_bytes: int) -> None:
-        self._client = client
-        self._max_batch_bytes = max_batch_bytes
-        self._producer_id: int | None = None
-        self._next_sequence = 0
-        self._first: Offset | None = None
-        self._last: Offset | None = None
+    def __init__(self, producer: Producer) -> None:
+        self._producer = producer
+        self._parts: list[AppendedRecords] = []
 
-    def append(self, records: list[Record]) -> None:
-        """Append records as one batch.
+    def add(self, records: list[Record]) -> None:
+        """Append records.
 
         Raises:
             RequestError: they are refused; the message says what was appended before.
         """
-        if self._producer_id is None:
-            self._producer_id = self._client.new_producer_id()
-        batch = build_batch(records, producer_id=self._producer_id, producer_epoch=0, base_sequence=self._next_sequence)
-        if len(batch) > self._max_batch_bytes:
-            raise self._refused(ErrorCode.MESSAGE_TOO_LARGE, _too_large(batch))
         try:
-            appended = self._client.append(batch)
+            self._parts.append(self._producer.append_all(records))
         except RequestError as error:
-            reason = _too_large(batch) if error.code == ErrorCode.MESSAGE_TOO_LARGE else str(error)
-            raise self._refused(error.code, reason) from error
-        self._next_sequence += len(records)
-        self._first = appended.base_offset if self._first is None else self._first
-        self._last = Offset(appended.base_offset + len(records) - 1)
+            reason = str(error)
+            if error.code == ErrorCode.MESSAGE_TOO_LARGE:
+                reason += "; raise --max-request-size here and message.max.bytes on the nodes"
+            before = f" ({self} before it)" if self._parts else ""
+            raise RequestError(error.code, f"{reason}{before}") from error
 
-    def summary(self) -> str:
-        """Return in words what was appended."""
-        if self._first is None:
+    def __str__(self) -> str:
+        if not self._parts:
             return "nothing appended"
-        if self._next_sequence == 1:
-            return f"appended 1 record at offset {self._first}"
-        return f"appended {self._next_sequence} records at offsets {self._first} to {self._last}"
-
-    def _refused(self, error_code: int, reason: str) -> RequestError:
-        before = f" ({self.summary()} before it)" if self._first is not None else ""
-        return RequestError(error_code, f"{reason}{before}")
-
-
-def _too_large(batch: bytes) -> str:
-    return (
-        f"a batch of {len(batch)} bytes is too large: raise --max-request-size here and message.max.bytes on the nodes"
-    )
+        first, last, count = self._parts[0].first_offset, self._parts[-1].last_offset, sum(p.count for p in self._parts)
+        if count == 1:
+            return f"appended 1 record at offset {first}"
+        return f"appended {count} records at offsets {first} to {last}"
 
 
 def _records_of_lines() -> Iterator[list[Record]]:

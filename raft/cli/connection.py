@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from raft.client import Client, ClientSettings
-from raft.client.settings import DEFAULT_REQUEST_TIMEOUT_MS
+from raft.client.settings import DEFAULT_MAX_REQUEST_BYTES, DEFAULT_REQUEST_TIMEOUT_MS
 from raft.config import read_properties
 from raft.config.security import NO_SECURITY, ClientSecurity, client_security
 from raft.config.values import addresses
@@ -38,13 +38,20 @@ CommandConfig = Annotated[
 Timeout = Annotated[int, typer.Option("--timeout-ms", min=1, help="How long to try.")]
 
 
-def client_for(bootstrap_server: str | None, timeout_ms: int, command_config: Path | None) -> Client:
+def client_for(
+    bootstrap_server: str | None,
+    timeout_ms: int,
+    command_config: Path | None,
+    *,
+    max_request_bytes: int = DEFAULT_MAX_REQUEST_BYTES,
+) -> Client:
     """Return a client, which connects at its first call.
 
     Args:
         bootstrap_server: value of the option; None for the servers in the file.
         timeout_ms: value of the option.
         command_config: value of the option; None for connections that are not secured.
+        max_request_bytes: the largest record batch to append.
 
     Raises:
         ConfigError: the servers are not a list of addresses, or the file cannot be used.
@@ -56,6 +63,7 @@ def client_for(bootstrap_server: str | None, timeout_ms: int, command_config: Pa
             bootstrap_servers=servers,
             api_timeout_ms=timeout_ms,
             request_timeout_ms=min(DEFAULT_REQUEST_TIMEOUT_MS, timeout_ms),
+            max_request_bytes=max_request_bytes,
             client_id="kraft",
             security=_security(command_config),
         )

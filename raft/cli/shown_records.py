@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from typing import Any
 
-from raft.client import AbortedFilter, Client, Fetched
+from raft.client import AbortedFilter, Client, Fetched, Reader
 from raft.client.view_end import ViewEnd
 from raft.errors import ConfigError, CorruptBatchError, DecodeError, OffsetOutOfRangeError
 from raft.records.batch import read_records
@@ -35,8 +35,9 @@ def shown_records(client: Client, offset: Offset, end: Offset | None, *, control
         CorruptBatchError: a batch cannot be read.
         OffsetOutOfRangeError, QuorumUnavailableError: see `Client.fetch`.
     """
-    while end is None or offset < end:
-        offset = yield from _in_response(_fetch(client, offset), offset, end, control=control)
+    reader = Reader(client, start=offset, fetch_bytes=_FETCH_BYTES)
+    for batch in reader.batches(end):
+        yield from _of_range(batch, reader.offset, end, control=control)
 
 
 def newest_records(client: Client, end: ViewEnd) -> Iterator[Shown]:
@@ -66,7 +67,7 @@ def newest_records(client: Client, end: ViewEnd) -> Iterator[Shown]:
         lost = end.why_incomplete(fetched.compacted_end)
         if lost is not None:
             raise ConfigError(f"--to {end.offset}: {lost}")
-        records = _in_response(fetched, offset, end.offset, control=False)
+        records = _in_response(fetched, offset, end.offset)
         while True:
             try:
                 shown = next(records)
@@ -91,21 +92,28 @@ def _fetch(client: Client, offset: Offset) -> Fetched:
     return client.fetch(offset, max_bytes=_FETCH_BYTES, max_wait_ms=_FOLLOW_WAIT_MS)
 
 
-def _in_response(
-    fetched: Fetched, offset: Offset, end: Offset | None, *, control: bool
-) -> Generator[Shown, None, Offset]:
+def _in_response(fetched: Fetched, offset: Offset, end: Offset) -> Generator[Shown, None, Offset]:
     """Yield the records of a response; return the offset to fetch next."""
     aborted = AbortedFilter(fetched.aborted)
     try:
         for batch in walk_batches(fetched.records):
-            records = () if aborted.drops(batch.header) else _of_batch(batch, control=control)
-            for shown in records:
-                if shown["offset"] >= offset and (end is None or shown["offset"] < end):
-                    yield shown
+            if not aborted.drops(batch.header):
+                yield from _of_range(batch, offset, end, control=False)
             offset = max(offset, batch.header.end_offset)
     except DecodeError as error:
         raise CorruptBatchError(f"the batch with offset {offset} cannot be read: {error}") from error
     return offset
+
+
+def _of_range(batch: Batch, start: Offset, end: Offset | None, *, control: bool) -> Iterator[Shown]:
+    """Yield the records of a batch that are in a range."""
+    try:
+        for shown in _of_batch(batch, control=control):
+            if shown["offset"] >= start and (end is None or shown["offset"] < end):
+                yield shown
+    except DecodeError as error:
+        offset = batch.header.base_offset
+        raise CorruptBatchError(f"the batch with offset {offset} cannot be read: {error}") from error
 
 
 def _of_batch(batch: Batch, *, control: bool) -> Iterator[Shown]:

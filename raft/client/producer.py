@@ -65,7 +65,7 @@ class Producer:
     def __init__(self, quorum: str | ClientSettings | Client, *, batch_bytes: int = DEFAULT_BATCH_BYTES) -> None:
         self._client = quorum if isinstance(quorum, Client) else Client(quorum)
         self._owns_client = self._client is not quorum
-        self._batch_bytes = batch_bytes
+        self._batch_bytes = min(batch_bytes, self._client.settings.max_request_bytes)
         self._producer_id: int | None = None
         self._next_sequence = 0
         self._unknown: bytes | None = None
@@ -104,7 +104,7 @@ class Producer:
             Its offset.
 
         Raises:
-            RequestError: the leader refuses the record; it is not appended.
+            RequestError: the record is too large, or the leader refuses it; it is not appended.
             QuorumUnavailableError: no leader responded in time; see the class.
         """
         time_ms = NO_TIMESTAMP_MS if timestamp_ms is None else timestamp_ms
@@ -167,7 +167,13 @@ class Producer:
     def _batch_of(self, records: list[Record]) -> bytes:
         if self._producer_id is None:
             self._producer_id, self._next_sequence = self._client.new_producer_id(), 0
-        return build_batch(records, producer_id=self._producer_id, producer_epoch=0, base_sequence=self._next_sequence)
+        batch = build_batch(records, producer_id=self._producer_id, producer_epoch=0, base_sequence=self._next_sequence)
+        if len(batch) > (largest := self._client.settings.max_request_bytes):
+            raise RequestError(
+                ErrorCode.MESSAGE_TOO_LARGE,
+                f"a batch of {len(batch)} bytes is too large: expected at most max_request_bytes={largest}",
+            )
+        return batch
 
     def _send(self, batch: bytes) -> Offset:
         self._unknown = batch
