@@ -179,17 +179,19 @@ class Disk:
             case InstallSnapshot(contents=contents):
                 put(partial(self._locked, partial(directory.install_snapshot, contents)), done)
             case RollLog(producers=producers):
-                put(partial(self._locked, partial(directory.roll, producers)), done)
+                roll = partial(self._locked, partial(directory.roll, producers))
+                put(roll, done, passing=Passing.IS_ADDITION)
             case CutLog(start=start):
                 # It may pass a job that waits for room, because it makes room. What it removes is on the disk and
                 # committed.
                 put(partial(self._locked, partial(directory.cut, start)), done, passing=Passing.EVERYTHING)
             case StoreSnapshotPiece(snapshot=snapshot, position=position, piece=piece):
-                put(partial(directory.store_snapshot_piece, snapshot, position, piece), done)
+                store = partial(directory.store_snapshot_piece, snapshot, position, piece)
+                put(store, done, passing=Passing.IS_ADDITION)
             case CheckSnapshot(snapshot=snapshot):
-                put(partial(directory.check_snapshot, snapshot), done)
+                put(partial(directory.check_snapshot, snapshot), done, passing=Passing.IS_ADDITION)
             case RepairLog():
-                self._jobs.put_later(partial(self._repair, effect), done)
+                self._jobs.put_later(partial(self._repair, effect), done, passing=Passing.ADDITIONS)
             case _:
                 assert_never(effect)
 
@@ -227,7 +229,7 @@ class Disk:
 
         Only a CorruptBatchError may be raised: the log is damaged where it was searched.
         """
-        self._jobs.put_later(lambda: self._search(work), done)
+        self._jobs.put_later(lambda: self._search(work), done, passing=Passing.ADDITIONS)
 
     def search_in_pieces(
         self, work: Callable[[Log], Generator[None, None, Result]], done: Callable[[Result | CorruptBatchError], None]

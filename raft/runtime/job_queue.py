@@ -19,7 +19,7 @@ class Passing(Enum):
     NOTHING = "none"
     ADDITIONS = "those that only add to the log"
     EVERYTHING = "all"
-    IS_ADDITION = "none; it only adds to the log itself"
+    IS_ADDITION = "none; it only adds to the log itself, or does not change it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class JobQueue:
     """Does urgent jobs in order, and after them the jobs that can wait, in order.
 
     An urgent job for which the disk has no room is kept, with all urgent jobs behind it, until `retry`. Those that may
-    pass it are done meanwhile, and so are the jobs that can wait: they read what was written before.
+    pass it are done meanwhile, and so are the jobs that can wait if they may pass it.
 
     One thread may put jobs, and another one do them.
 
@@ -92,12 +92,23 @@ class JobQueue:
         self._jobs.append(_Job(work, done, passing))  # type: ignore[arg-type]  # the pair fits together
         self._wake()
 
-    def put_later(self, work: Callable[[], Result], done: Callable[[Result], None] | None = None) -> None:
+    def put_later(
+        self,
+        work: Callable[[], Result],
+        done: Callable[[Result], None] | None = None,
+        *,
+        passing: Passing = Passing.EVERYTHING,
+    ) -> None:
         """Queue a job that can wait: urgent jobs are done first, even if they are queued later.
 
         Each `do_waiting` does one of these jobs, so that urgent jobs cannot delay them for ever.
+
+        Args:
+            work: see `put`.
+            done: see `put`.
+            passing: which urgent jobs that wait for room it may pass.
         """
-        self._later.append(_Job(work, done, Passing.EVERYTHING))  # type: ignore[arg-type]  # the pair fits together
+        self._later.append(_Job(work, done, passing))  # type: ignore[arg-type]  # the pair fits together
         self._wake()
 
     def retry(self) -> None:
@@ -118,8 +129,17 @@ class JobQueue:
         # were taken after the urgent jobs, it could be a read of records whose append was put after the last of them.
         later = [self._later.popleft()] if self._later else []
         self.do_urgent()
-        self._later_without_room.extend(self._do(later))
+        if later and self._has_to_wait(later[0]):
+            self._later_without_room.extend(later)
+        else:
+            self._later_without_room.extend(self._do(later))
         return self.has_later
+
+    def _has_to_wait(self, later: _Job[object]) -> bool:
+        """Whether an urgent job waits for room that a job which can wait may not pass."""
+        if later.passing is Passing.EVERYTHING or not self._waits_for_room:
+            return False
+        return any(job.passing is Passing.NOTHING for job in tuple(self._jobs))
 
     def do_urgent(self) -> None:
         """Do all urgent jobs, as far as there is room.

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 from raft.core.effects import ReadRange
 from raft.errors import CorruptBatchError
-from raft.runtime.job_queue import JobQueue
+from raft.runtime.job_queue import JobQueue, Passing
 from raft.storage.log import Log
 from raft.types import Offset, OffsetAndEpoch
 
@@ -56,7 +56,8 @@ class PiecewiseRead(Generic[Result]):
 
     def read_next(self) -> None:
         """Queue the job that reads the next piece."""
-        self._jobs.put_later(self._read_piece, self._on_piece)
+        # The core knows the log as it is after a truncation. If that waits for room, there are other records there.
+        self._jobs.put_later(self._read_piece, self._on_piece, passing=Passing.ADDITIONS)
 
     def _read_piece(self) -> tuple[Result | CorruptBatchError] | None:
         """Read a piece; return the result after the last piece, None before."""

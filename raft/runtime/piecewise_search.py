@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator
 from typing import Generic, TypeVar
 
 from raft.errors import CorruptBatchError
-from raft.runtime.job_queue import JobQueue
+from raft.runtime.job_queue import JobQueue, Passing
 
 Result = TypeVar("Result")
 
@@ -37,7 +37,7 @@ class PiecewiseSearch(Generic[Result]):
 
     def search_next(self) -> None:
         """Queue the job that does the next piece."""
-        self._jobs.put_later(self._search_piece, self._on_piece)
+        self._jobs.put_later(self._search_piece, self._on_piece, passing=Passing.ADDITIONS)
 
     def _search_piece(self) -> tuple[Result | CorruptBatchError] | None:
         """Do a piece; return the result after the last piece, None before."""

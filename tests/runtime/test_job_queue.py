@@ -201,6 +201,33 @@ def test_job_passes_those_that_wait_for_room_as_it_may(passing: Passing, behind:
     assert disk.done == (["job"] if is_done else [])
 
 
+@pytest.mark.parametrize(
+    ("passing", "before", "is_done"),
+    [
+        pytest.param(Passing.ADDITIONS, Passing.IS_ADDITION, True, id="a read, an append"),
+        pytest.param(Passing.ADDITIONS, Passing.NOTHING, False, id="a read, a truncation"),
+        pytest.param(Passing.EVERYTHING, Passing.NOTHING, True, id="a measurement, a truncation"),
+    ],
+)
+@pytest.mark.rule("LOG-27")
+def test_job_that_can_wait_passes_those_that_wait_for_room_as_it_may(
+    passing: Passing, before: Passing, is_done: bool
+) -> None:
+    disk = Disk()
+    disk.put("first", Passing.IS_ADDITION)
+    disk.put_free("before", before)
+    disk.jobs.put_later(lambda: disk.done.append("job"), passing=passing)
+
+    disk.run()
+    done_before = list(disk.done)
+    disk.has_room = True
+    disk.jobs.retry()
+    disk.run()
+
+    assert done_before == (["job"] if is_done else [])
+    assert disk.done == (["job", "first", "before"] if is_done else ["first", "before", "job"])
+
+
 @pytest.mark.rule("LOG-27")
 def test_jobs_that_can_wait_are_done_while_others_wait_for_room() -> None:
     disk = Disk()

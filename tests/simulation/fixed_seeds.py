@@ -15,7 +15,7 @@ DAMAGED_SEEDS = (300, 302, 304, 307, 310, 314, 322, 325, 337, 342, 348, 414, 463
 RARE_SEEDS = (103, 109, 118, 132, 140, 159, 186, 189, 203, 228, 432, 1483)
 """They reach marks that are rare."""
 
-DENSER_SEEDS = (*range(20_000, 20_011), 20_091, 20_096, 20_106, 20_180, 20_341, 20_512, 20_612)
+DENSER_SEEDS = (*range(20_000, 20_011), 20_091, 20_096, 20_106, 20_180, 20_341, 20_512, 20_532, 20_612)
 """One plan of each kind in which a rare moment is frequent, and those that caught a planted bug."""
 
 FIXED_SEEDS = (*range(100), *RARE_SEEDS, *OVERLAPPING_SEEDS, *DAMAGED_SEEDS, *DENSER_SEEDS)

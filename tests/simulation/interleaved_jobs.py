@@ -53,11 +53,17 @@ class InterleavedJobs(JobQueue):
             self._apart.append(lambda: put(work, done, passing=passing))
             self._wake()
 
-    def put_later(self, work: Callable[[], Result], done: Callable[[Result], None] | None = None) -> None:
+    def put_later(
+        self,
+        work: Callable[[], Result],
+        done: Callable[[Result], None] | None = None,
+        *,
+        passing: Passing = Passing.EVERYTHING,
+    ) -> None:
         """See `JobQueue.put_later`."""
         put_later = super().put_later
         if self._apart is None:
-            put_later(work, done)
+            put_later(work, done, passing=passing)
         else:
-            self._apart.append(lambda: put_later(work, done))
+            self._apart.append(lambda: put_later(work, done, passing=passing))
             self._wake()

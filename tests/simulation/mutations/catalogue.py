@@ -226,6 +226,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     space.follower_with_a_full_disk_fetches_nothing_more,
     space.torn_append_stays_when_room_is_missing,
     space.snapshot_offered_to_a_contact_is_loaded,
+    space.read_for_a_client_passes_a_truncation_that_waits_for_room,
     space.node_stops_when_room_is_missing,
     space.jobs_without_room_are_never_tried_again,
     space.vote_is_sent_although_there_was_no_room_for_it,

@@ -173,6 +173,7 @@ CATCHING_SEEDS: Mapping[str, int] = {
     "read done before an earlier append": 9,
     "read for a client done before an earlier append": 9,
     "read goes on in a newer snapshot": 27,
+    "read for a client passes a truncation that waits for room": 20532,
     "read needs no confirmation": 12,
     "records are served without a check": 302,
     "records before the log are read from memory": 15,

@@ -101,6 +101,12 @@ def snapshot_offered_to_a_contact_is_loaded(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(responses, "on_fetch_response", take)
 
 
+@mutation(breaks=("LOG-27", "READ-7"), caught_by=("CompactedReadsAreCommitted", "ReadsAreCommitted"))
+def read_for_a_client_passes_a_truncation_that_waits_for_room(patch: pytest.MonkeyPatch) -> None:
+    """Clients read the log while a truncation waits for room: they get the records that it has to remove."""
+    patch.setattr(JobQueue, "_has_to_wait", lambda _queue, _later: False)
+
+
 @mutation(breaks=("LOG-27",), caught_by=("NoUnexpectedErrors",))
 def node_stops_when_room_is_missing(patch: pytest.MonkeyPatch) -> None:
     """A job for which the disk has no room ends the node, like any other error of the disk."""
