@@ -1,7 +1,7 @@
 """The command `kraft`: its sub-commands and exit codes.
 
 Exit codes: 0 for success; 1 for an error, with one line on standard error; 2 for wrong usage; 3 from `kraft node
-status` for a node that does not run.
+status` for a node that does not run; 130 after an interrupt. `kraft serve` and `kraft dev` exit with 0 after SIGTERM.
 """
 
 from __future__ import annotations
