@@ -24,6 +24,8 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(READY) ## Make .venv from pinned versions and look for Java 17
+	@echo "Ready. Next, run a first stream: $(BIN)/python -m examples.first_stream"
+	@echo "The command is $(BIN)/kraft. $(BIN)/kraft doctor checks this machine."
 
 $(READY): requirements/tools.txt pyproject.toml build_kernel.py raft/records/record.h raft/records/scanner.c raft/compaction/compactor.c datasource/columns/kernel.c scripts/ensure_java.sh scripts/ensure_prometheus.sh scripts/ensure_etcd.sh
 	PYTHON=$(PYTHON) VENV=$(VENV) bash scripts/setup.sh

@@ -11,7 +11,8 @@
 The data source itself needs no import: `spark.readStream.format("kraft")`.
 
 If it is imported before the first session of the program, Spark's workers run this Python, unless the environment
-variable `PYSPARK_PYTHON` or `PYSPARK_DRIVER_PYTHON` names another one.
+variable `PYSPARK_PYTHON` or `PYSPARK_DRIVER_PYTHON` names another one. `python -m kraft_spark` checks that and the rest
+of the installation.
 """
 
 import os
@@ -37,7 +38,7 @@ except ModuleNotFoundError as error:
         raise
     raise ImportError(f"kraft_spark needs {error.name}: pip install 'kraft-spark[spark]'") from error
 
-choose_this_python(os.environ, has_started=SparkContext._gateway is not None)
+has_chosen_python = choose_this_python(os.environ, has_started=SparkContext._gateway is not None)
 
 __all__ = [
     "KraftReadOptions",

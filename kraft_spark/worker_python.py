@@ -52,7 +52,7 @@ class WorkerPython:
         return None if (Path(prefix).resolve(), version) == ours else f"the Python {version} of {prefix}"
 
 
-def choose_this_python(environment: MutableMapping[str, str], *, has_started: bool) -> None:
+def choose_this_python(environment: MutableMapping[str, str], *, has_started: bool) -> bool:
     """Make Spark's workers run the Python of this program, unless another one is configured.
 
     Spark takes `python3` of the PATH. In a virtual environment that is not activated this is another Python, and
@@ -61,12 +61,17 @@ def choose_this_python(environment: MutableMapping[str, str], *, has_started: bo
     Args:
         environment: of this process; the JVM inherits it at its start.
         has_started: whether the JVM was started, so that its environment cannot change any more.
+
+    Returns:
+        Whether it was done.
     """
     is_configured = any(variable in environment for variable in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"))
     # spark-submit starts the JVM first and passes its port to this process. A worker of Spark runs a chosen Python.
     is_child_of_spark = any(name.startswith(("PYSPARK_GATEWAY_", "PYTHON_WORKER_FACTORY_")) for name in environment)
-    if sys.executable and not (has_started or is_configured or is_child_of_spark):
-        environment["PYSPARK_PYTHON"] = sys.executable
+    if not sys.executable or has_started or is_configured or is_child_of_spark:
+        return False
+    environment["PYSPARK_PYTHON"] = sys.executable
+    return True
 
 
 def warn_of_another_python(pythons: Iterable[WorkerPython], *, stack_level: int) -> None:
@@ -83,7 +88,7 @@ def warn_of_another_python(pythons: Iterable[WorkerPython], *, stack_level: int)
                 f"Spark's Python workers run {python.command}, {difference}; this program runs {sys.executable}. "
                 "If the workers have no kraft-spark, or another version, Spark does not find the data source kraft, or "
                 f"fails later. Set the environment variable {python.variable}={sys.executable} before the first "
-                "session of the program is created.",
+                "session of the program is created; the command `kraft doctor` checks it.",
                 stacklevel=stack_level + 1,
             )
             return

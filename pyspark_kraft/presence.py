@@ -49,5 +49,6 @@ def restore_if_present(module: str, name: str, version: str) -> Any:
     raise ImportError(
         hidden
         or f"package kraft-spark {refusal} on host {socket.gethostname()} (Python {sys.executable}), but version "
-        f"{version} runs on the driver: install kraft-spark[spark]=={version} into the Python of all executors"
+        f"{version} runs on the driver: install kraft-spark[spark]=={version} into the Python of all executors, and "
+        "check each by `kraft doctor` there"
     )

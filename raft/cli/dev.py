@@ -33,6 +33,7 @@ def dev(
     """Run a quorum on loopback until it is interrupted.
 
     The first line printed has its bootstrap servers, the second one the file for --command-config of other commands.
+    The exit code is 0 after SIGTERM, as that of kraft serve, and 130 after an interrupt.
     """
     for number in _ENDINGS:
         # Under nohup, SIGHUP is ignored. It must stay so, because the quorum runs on without its terminal.
@@ -51,10 +52,13 @@ def dev(
             time.sleep(_LOOK_UP_S)
 
 
-def _interrupt(_number: int, _frame: object) -> None:
-    for number in _ENDINGS:
-        signal.signal(number, _go_on)
-    raise KeyboardInterrupt
+def _interrupt(number: int, _frame: object) -> None:
+    for each in _ENDINGS:
+        signal.signal(each, _go_on)
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
+    # It was asked to stop, and has done so: no error for a supervisor.
+    raise SystemExit(0)
 
 
 def _go_on(_number: int, _frame: object) -> None:

@@ -1,7 +1,7 @@
 """The command `kraft`: its sub-commands and exit codes.
 
 Exit codes: 0 for success; 1 for an error, with one line on standard error; 2 for wrong usage; 3 from `kraft node
-status` for a node that does not run.
+status` for a node that does not run; 130 after an interrupt. `kraft serve` and `kraft dev` exit with 0 after SIGTERM.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from raft.cli.backup import backup, restore
 from raft.cli.check import check
 from raft.cli.credentials import credentials
 from raft.cli.dev import dev
+from raft.cli.doctor import doctor
 from raft.cli.dump_log import dump_log
 from raft.cli.node_commands import node
 from raft.cli.quorum_commands import quorum
@@ -54,6 +55,7 @@ def options(
 
 app.command()(serve)
 app.command()(dev)
+app.command()(doctor)
 app.command()(append)
 app.command()(read)
 app.command("dump-log")(dump_log)

@@ -162,7 +162,7 @@ def _check_free(ports: list[int], voters: int, listen: ListenAddress) -> None:
         if not is_free(port, host=host):
             raise ConfigError(
                 f"base_port={ports[0]}: port {port} on {host} is in use by another process; expected {len(ports)} free "
-                f"ports from {ports[0]} on, for {voters} voters"
+                f"ports from {ports[0]} on"
             )
 
 

@@ -26,6 +26,22 @@ def test_fault_report_names_tests_that_exist() -> None:
     assert not [name for name, file in cited if f"def {name}(" not in (ROOT / "docs" / file).read_text()]
 
 
+def test_readme_says_how_to_run_its_first_stream() -> None:
+    section = (ROOT / "README.md").read_text().partition("## A first stream")[2]
+
+    commands = re.findall(r"^    (.+?)\s*(?:#.*)?$", section.partition("```python")[0], re.MULTILINE)
+
+    assert commands == ["make setup", ".venv/bin/python first.py", ".venv/bin/kraft --help"]
+
+
+def test_setup_ends_with_the_next_step() -> None:
+    recipe = (ROOT / "Makefile").read_text().partition("\nsetup: ")[2].partition("\n\n")[0].splitlines()[1:]
+
+    assert all(line.startswith("\t@echo ") for line in recipe)
+    (module,) = re.findall(r"\$\(BIN\)/python -m ([\w.]+)", recipe[0])
+    assert (ROOT / f"{module.replace('.', '/')}.py").exists()
+
+
 def test_index_of_decisions_lists_every_page_by_its_title() -> None:
     index = (DECISIONS / "README.md").read_text()
     listed = re.findall(r"^\| \[(\d+)\]\((.+)\) \| (.+) \|$", index, re.MULTILINE)

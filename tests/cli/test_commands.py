@@ -85,6 +85,7 @@ def test_command_without_arguments_shows_its_help_as_wrong_usage(here: KraftInPr
         [],
         ["serve"],
         ["dev"],
+        ["doctor"],
         ["append"],
         ["read"],
         ["dump-log"],

@@ -50,17 +50,18 @@ def running_dev(temporary: Path, *arguments: str) -> Iterator[Dev]:
         yield Dev(process)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_quorum_without_a_directory_leaves_no_files(tmp_path: Path, number: signal.Signals) -> None:
+@pytest.mark.parametrize(("number", "exit_code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130), (signal.SIGHUP, 0)])
+def test_quorum_without_a_directory_leaves_no_files(tmp_path: Path, number: signal.Signals, exit_code: int) -> None:
     with hangup(signal.SIG_DFL), running_dev(tmp_path, "--voters", "1") as dev:
         with dev.client() as client:
             client.append(batch_of(b"v"))
         has_files = any(tmp_path.iterdir())
-        dev.end(number)
+        ended = dev.end(number)
         words = dev.process.errors
 
         dev.wait_until_voters_are_gone()
     assert has_files
+    assert ended == exit_code
     assert list(tmp_path.iterdir()) == []
     assert words == ""
 
