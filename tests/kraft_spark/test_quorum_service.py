@@ -76,9 +76,9 @@ def test_second_start_on_a_directory_gives_the_quorum_that_runs(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with QuorumService.start(spark, voters=1, data_dir=tmp_path / "data", settings={"fetch.max.bytes": 9000}) as quorum:
+    with QuorumService.start(spark, voters=1, data_dir=tmp_path / "data", settings={"message.max.bytes": 9000}) as quorum:
         pids = quorum.pids
-        again = QuorumService.start(spark, voters=1, data_dir="data", settings={"fetch.max.bytes": "9000"})
+        again = QuorumService.start(spark, voters=1, data_dir="data", settings={"message.max.bytes": "9000"})
 
         assert again.pids == pids
         again.stop()
