@@ -52,6 +52,7 @@ def core_of(
     *,
     draw: Draw,
     kind: type[AnyCore],
+    fetch_timeout_spread_ms: int | None = None,
     high_watermark_linger_ms: int = HIGH_WATERMARK_LINGER_MS,
 ) -> AnyCore:
     """Return the core of a directory that is open and recovered; it is not started.
@@ -62,6 +63,7 @@ def core_of(
         producers: the tables with which the directory was opened.
         draw: draws the random parts of timeouts.
         kind: the class of the core.
+        fetch_timeout_spread_ms: see `CoreConfig`; None for a tenth of the fetch timeout.
         high_watermark_linger_ms: see `CoreConfig`.
     """
     log = directory.log
@@ -73,7 +75,9 @@ def core_of(
             bootstrap_servers=config.bootstrap_servers,
             election_timeout_ms=config.election_timeout_ms,
             fetch_timeout_ms=config.fetch_timeout_ms,
-            fetch_timeout_spread_ms=config.fetch_timeout_ms // 10,
+            fetch_timeout_spread_ms=config.fetch_timeout_ms // 10
+            if fetch_timeout_spread_ms is None
+            else fetch_timeout_spread_ms,
             high_watermark_linger_ms=high_watermark_linger_ms,
             election_backoff_max_ms=config.election_backoff_max_ms,
             request_timeout_ms=config.request_timeout_ms,

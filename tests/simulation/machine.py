@@ -345,6 +345,7 @@ class Machine:
             self.producers,
             draw=self.draw,
             kind=WatchedCore,
+            fetch_timeout_spread_ms=plan.timeouts.fetch_spread_ms,
             high_watermark_linger_ms=plan.timeouts.linger_ms,
         )
         timing = environment.plan.clocks
