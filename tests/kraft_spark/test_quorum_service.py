@@ -76,7 +76,8 @@ def test_second_start_on_a_directory_gives_the_quorum_that_runs(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with QuorumService.start(spark, voters=1, data_dir=tmp_path / "data", settings={"message.max.bytes": 9000}) as quorum:
+    data_dir, settings = tmp_path / "data", {"message.max.bytes": 9000}
+    with QuorumService.start(spark, voters=1, data_dir=data_dir, settings=settings) as quorum:
         pids = quorum.pids
         again = QuorumService.start(spark, voters=1, data_dir="data", settings={"message.max.bytes": "9000"})
 
