@@ -44,46 +44,48 @@ def append(
     if key is not None and value is None:
         raise typer.BadParameter("--key needs a value: on standard input, write the key and a TAB before each value")
     with client_for(bootstrap_server, timeout_ms, command_config, max_request_bytes=max_request_size) as client:
-        appended = _Appended(Producer(client, batch_bytes=max_request_size))
+        appending = _Appending(Producer(client, batch_bytes=max_request_size))
         if value is not None:
-            appended.add([_record(key, value)])
+            appending.append([_record(key, value)])
         else:
             with counting("records appended") as count:
                 for records in _records_of_lines():
-                    appended.add(records)
+                    appending.append(records)
                     count(len(records))
-        typer.echo(appended)
+        typer.echo(appending.summary())
 
 
-class _Appended:
-    """What was appended so far."""
+class _Appending:
+    """Appends records, and knows what was appended so far."""
 
     def __init__(self, producer: Producer) -> None:
         self._producer = producer
-        self._parts: list[AppendedRecords] = []
+        self._appended: AppendedRecords | None = None
 
-    def add(self, records: list[Record]) -> None:
+    def append(self, records: list[Record]) -> None:
         """Append records.
 
         Raises:
             RequestError: they are refused; the message says what was appended before.
         """
         try:
-            self._parts.append(self._producer.append_all(records))
+            for part in self._producer.append_in_batches(records):
+                self._appended = part if self._appended is None else self._appended.followed_by(part)
         except RequestError as error:
             reason = str(error)
             if error.code == ErrorCode.MESSAGE_TOO_LARGE:
                 reason += "; raise --max-request-size here and message.max.bytes on the nodes"
-            before = f" ({self} before it)" if self._parts else ""
+            before = f" ({self.summary()} before it)" if self._appended is not None else ""
             raise RequestError(error.code, f"{reason}{before}") from error
 
-    def __str__(self) -> str:
-        if not self._parts:
+    def summary(self) -> str:
+        """Return in words what was appended."""
+        appended = self._appended
+        if appended is None:
             return "nothing appended"
-        first, last, count = self._parts[0].first_offset, self._parts[-1].last_offset, sum(p.count for p in self._parts)
-        if count == 1:
-            return f"appended 1 record at offset {first}"
-        return f"appended {count} records at offsets {first} to {last}"
+        if appended.count == 1:
+            return f"appended 1 record at offset {appended.first_offset}"
+        return f"appended {appended.count} records at offsets {appended.first_offset} to {appended.last_offset}"
 
 
 def _records_of_lines() -> Iterator[list[Record]]:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from raft.client import AbortedFilter, Client, Fetched, Reader
+from raft.client import Client, Reader
 from raft.client.view_end import ViewEnd
 from raft.errors import ConfigError, CorruptBatchError, DecodeError, OffsetOutOfRangeError
 from raft.records.batch import read_records
 from raft.records.control import read_control_records
 from raft.records.control_json import control_record_to_json
 from raft.records.record import Record
-from raft.records.split import walk_batches
 from raft.types import Batch, Epoch, Offset
 
 _FETCH_BYTES = 4 << 20
-_FOLLOW_WAIT_MS = 500
 
 Shown = dict[str, Any]
 """A record for the output: offset, epoch, timestamp, key and value, perhaps headers; or `control` in place of these."""
@@ -52,29 +50,25 @@ def newest_records(client: Client, end: ViewEnd) -> Iterator[Shown]:
         CorruptBatchError, QuorumUnavailableError: see `shown_records`.
     """
     newest: dict[bytes, Shown] = {}
-    offset = end.first_fetch(client.log_start_offset())
-    while offset < end.offset:
+    reader = Reader(client, start=end.first_fetch(client.log_start_offset()), fetch_bytes=_FETCH_BYTES)
+    while reader.offset < end.offset:
         try:
-            fetched = _fetch(client, offset)
+            fetched = reader.fetch()
         except OffsetOutOfRangeError as error:
-            if not offset < error.log_start_offset <= end.may_be_cut_to:
+            if not reader.offset < error.log_start_offset <= end.may_be_cut_to:
                 raise
             # The log starts later now: the result is that of a read that begins later.
-            newest, offset = {}, Offset(error.log_start_offset)
+            newest = {}
+            reader.seek(error.log_start_offset)
             if end.may_move:
                 end.offset = max(end.offset, client.last_stable_offset())
             continue
         lost = end.why_incomplete(fetched.compacted_end)
         if lost is not None:
             raise ConfigError(f"--to {end.offset}: {lost}")
-        records = _in_response(fetched, offset, end.offset)
-        while True:
-            try:
-                shown = next(records)
-            except StopIteration as done:
-                offset = done.value
-                break
-            _note(newest, shown)
+        for batch in reader.batches_in(fetched, end.offset):
+            for shown in _of_range(batch, reader.offset, end.offset, control=False):
+                _note(newest, shown)
     yield from newest.values()
 
 
@@ -86,23 +80,6 @@ def _note(newest: dict[bytes, Shown], shown: Shown) -> None:
     newest.pop(key, None)
     if shown["value"] is not None:
         newest[key] = shown
-
-
-def _fetch(client: Client, offset: Offset) -> Fetched:
-    return client.fetch(offset, max_bytes=_FETCH_BYTES, max_wait_ms=_FOLLOW_WAIT_MS)
-
-
-def _in_response(fetched: Fetched, offset: Offset, end: Offset) -> Generator[Shown, None, Offset]:
-    """Yield the records of a response; return the offset to fetch next."""
-    aborted = AbortedFilter(fetched.aborted)
-    try:
-        for batch in walk_batches(fetched.records):
-            if not aborted.drops(batch.header):
-                yield from _of_range(batch, offset, end, control=False)
-            offset = max(offset, batch.header.end_offset)
-    except DecodeError as error:
-        raise CorruptBatchError(f"the batch with offset {offset} cannot be read: {error}") from error
-    return offset
 
 
 def _of_range(batch: Batch, start: Offset, end: Offset | None, *, control: bool) -> Iterator[Shown]:

@@ -8,9 +8,7 @@ from secrets import randbelow
 from raft.client.blocking import Client
 from raft.records.header import read_header
 from raft.types import WritePart, add_checksums
-from raft.writers import PARTS_OF_A_WRITE, WriteId
-
-_SEQUENCES = 1 << 31
+from raft.writers import PARTS_OF_A_WRITE, SEQUENCES, WriteId
 
 Encode = Callable[[int, int], bytes]
 """Returns a transactional batch, given its producer id and its base sequence; the producer epoch is 0."""
@@ -55,6 +53,6 @@ class Part:
         if not self._is_written:
             appended = self._client.append(batch, transactional_id=self._write.transactional_id)
             self._is_written = appended.is_superseded
-        self._next_sequence = (self._next_sequence + header.record_count) % _SEQUENCES
+        self._next_sequence = (self._next_sequence + header.record_count) % SEQUENCES
         self._record_count += header.record_count
         self._content_checksum = add_checksums((self._content_checksum, header.content_checksum or 0))

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Self
 
 from raft.client.blocking import Client
-from raft.client.record_group import RecordGroup
+from raft.client.client_user import ClientUser
+from raft.client.record_group import RecordGroup, encoded
 from raft.client.settings import ClientSettings
 from raft.client.transaction import Transaction
 from raft.errors import ErrorCode, RequestError
-from raft.records.batch import build_batch
 from raft.records.header import read_header
 from raft.records.record import NO_TIMESTAMP_MS, Record, RecordHeader
 from raft.types import Offset
-from raft.writers import WriteKey
+from raft.writers import SEQUENCES, WriteKey
 
 DEFAULT_BATCH_BYTES = 1 << 20
-
-_SEQUENCES = 1 << 31
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,8 +34,14 @@ class AppendedRecords:
     last_offset: Offset
     count: int
 
+    def followed_by(self, later: AppendedRecords) -> AppendedRecords:
+        """Return these and later ones together."""
+        return AppendedRecords(
+            first_offset=self.first_offset, last_offset=later.last_offset, count=self.count + later.count
+        )
 
-class Producer:
+
+class Producer(ClientUser):
     """Appends records to the log of a quorum, each exactly once, in the order of the calls. For one thread at a time.
 
         with Producer("localhost:9092") as producer:
@@ -51,11 +53,11 @@ class Producer:
 
     A call returns when its records are on the disks of a majority. If it raises `QuorumUnavailableError`, it is unknown
     whether the last batch was appended; the next call repeats that batch first, and the leader recognizes it. So no
-    record is doubled, and none is left out, as long as the program goes on with the same producer.
+    record is doubled, and none is left out, as long as the program goes on with the same producer, and the nodes
+    remember it: they remember 10,000 producers, each for `producer.id.expiration.ms` after its last append.
 
     Args:
-        quorum: the nodes to ask first, as "host:port,host:port"; or the settings of a client; or a client, which stays
-            open when the producer is closed, and which nothing else uses meanwhile.
+        quorum: see `ClientUser`.
         batch_bytes: up to how many bytes of records go into a batch; a larger record is a batch by itself.
 
     Raises:
@@ -63,26 +65,12 @@ class Producer:
     """
 
     def __init__(self, quorum: str | ClientSettings | Client, *, batch_bytes: int = DEFAULT_BATCH_BYTES) -> None:
-        self._client = quorum if isinstance(quorum, Client) else Client(quorum)
-        self._owns_client = self._client is not quorum
+        super().__init__(quorum)
         self._batch_bytes = min(batch_bytes, self._client.settings.max_request_bytes)
         self._producer_id: int | None = None
         self._next_sequence = 0
         self._unknown: bytes | None = None
         """The batch of which it is unknown whether it was appended."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the connections that the producer has opened. Nothing waits to be sent."""
-        if self._owns_client:
-            self._client.close()
 
     def append(
         self,
@@ -123,20 +111,31 @@ class Producer:
             QuorumUnavailableError: no leader responded in time; see the class.
             ValueError: there are no records.
         """
+        total: AppendedRecords | None = None
+        for appended in self.append_in_batches(records):
+            total = appended if total is None else total.followed_by(appended)
+        if total is None:
+            raise ValueError("there are no records: expected one or more")
+        return total
+
+    def append_in_batches(self, records: Iterable[Record]) -> Iterator[AppendedRecords]:
+        """Append records as `append_all` does, and yield what was appended after each batch.
+
+        Nothing is appended before it is iterated, and nothing after the iteration has ended.
+
+        Args:
+            records: any number, in this order.
+
+        Raises:
+            RequestError, QuorumUnavailableError: see `append_all`.
+        """
         self._settle()
-        appended: list[AppendedRecords] = []
         group = RecordGroup(self._batch_bytes)
         for record in records:
             if full := group.add(record):
-                appended.append(self._append(full))
-        if not group:
-            raise ValueError("there are no records: expected one or more")
-        appended.append(self._append(group.take()))
-        return AppendedRecords(
-            first_offset=appended[0].first_offset,
-            last_offset=appended[-1].last_offset,
-            count=sum(each.count for each in appended),
-        )
+                yield self._append(full)
+        if group:
+            yield self._append(group.take())
 
     def transaction(self, key: WriteKey | None = None) -> Transaction:
         """Return a transaction, whose records become visible together; see there.
@@ -144,7 +143,12 @@ class Producer:
         Args:
             key: names the transaction, so that a program that repeats it after a crash appends it once. None for one
                 that is not repeated.
+
+        Raises:
+            RequestError, QuorumUnavailableError: a batch from before, of which it is unknown whether it was appended,
+                cannot be repeated.
         """
+        self._settle()
         return Transaction(self._client, key or WriteKey(str(uuid.uuid4()), 0), batch_bytes=self._batch_bytes)
 
     def _settle(self) -> None:
@@ -167,13 +171,13 @@ class Producer:
     def _batch_of(self, records: list[Record]) -> bytes:
         if self._producer_id is None:
             self._producer_id, self._next_sequence = self._client.new_producer_id(), 0
-        batch = build_batch(records, producer_id=self._producer_id, producer_epoch=0, base_sequence=self._next_sequence)
-        if len(batch) > (largest := self._client.settings.max_request_bytes):
-            raise RequestError(
-                ErrorCode.MESSAGE_TOO_LARGE,
-                f"a batch of {len(batch)} bytes is too large: expected at most max_request_bytes={largest}",
-            )
-        return batch
+        return encoded(
+            records,
+            self._client.settings,
+            producer_id=self._producer_id,
+            producer_epoch=0,
+            base_sequence=self._next_sequence,
+        )
 
     def _send(self, batch: bytes) -> Offset:
         self._unknown = batch
@@ -183,5 +187,5 @@ class Producer:
             self._unknown = None
             raise
         self._unknown = None
-        self._next_sequence = (self._next_sequence + read_header(batch).record_count) % _SEQUENCES
+        self._next_sequence = (self._next_sequence + read_header(batch).record_count) % SEQUENCES
         return appended.base_offset

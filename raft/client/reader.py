@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import TracebackType
-from typing import Self
 
 from raft.client.aborted import AbortedFilter
 from raft.client.blocking import Client
+from raft.client.client_user import ClientUser
 from raft.client.results import Fetched
 from raft.client.settings import ClientSettings
 from raft.errors import CorruptBatchError, DecodeError
@@ -21,7 +20,7 @@ DEFAULT_FETCH_BYTES = 4 << 20
 _WAIT_MS = 500
 
 
-class Reader:
+class Reader(ClientUser):
     """Reads the committed records of a quorum's log. For one thread at a time.
 
         with Reader("localhost:9092") as reader:
@@ -33,8 +32,7 @@ class Reader:
     committed; control records are left out.
 
     Args:
-        quorum: the nodes to ask first, as "host:port,host:port"; or the settings of a client; or a client, which stays
-            open when the reader is closed, and which nothing else uses meanwhile.
+        quorum: see `ClientUser`.
         start: where to begin: an offset, or None for the first record of the log.
         fetch_bytes: how many bytes of batches to fetch at once; a larger batch is fetched by itself.
 
@@ -49,23 +47,9 @@ class Reader:
         start: int | None = None,
         fetch_bytes: int = DEFAULT_FETCH_BYTES,
     ) -> None:
-        self._client = quorum if isinstance(quorum, Client) else Client(quorum)
-        self._owns_client = self._client is not quorum
+        super().__init__(quorum)
         self._fetch_bytes = fetch_bytes
         self._offset = None if start is None else Offset(start)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the connections that the reader has opened."""
-        if self._owns_client:
-            self._client.close()
 
     @property
     def offset(self) -> Offset:
@@ -121,10 +105,26 @@ class Reader:
             OffsetOutOfRangeError, CorruptBatchError, QuorumUnavailableError: as when iterating.
         """
         while end is None or self.offset < end:
-            fetched = self._client.fetch(self.offset, max_bytes=self._fetch_bytes, max_wait_ms=_WAIT_MS)
-            yield from self._of_response(fetched, end)
+            yield from self.batches_in(self.fetch(), end)
 
-    def _of_response(self, fetched: Fetched, end: Offset | None) -> Iterator[Batch]:
+    def fetch(self) -> Fetched:
+        """Fetch the records from the next one on, or nothing if none is committed in time.
+
+        Raises:
+            OffsetOutOfRangeError, QuorumUnavailableError: as when iterating.
+        """
+        return self._client.fetch(self.offset, max_bytes=self._fetch_bytes, max_wait_ms=_WAIT_MS)
+
+    def batches_in(self, fetched: Fetched, end: Offset | None) -> Iterator[Batch]:
+        """Yield the batches that were fetched, as `batches` does, and go on after each of them.
+
+        Args:
+            fetched: the result of `fetch`.
+            end: see `batches`.
+
+        Raises:
+            CorruptBatchError: as when iterating.
+        """
         aborted = AbortedFilter(fetched.aborted)
         try:
             for batch in walk_batches(fetched.records):

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import time
 
+from raft.client.settings import ClientSettings
+from raft.errors import ErrorCode, RequestError
+from raft.records.batch import build_batch
 from raft.records.record import NO_TIMESTAMP_MS, Record
 
 _MOST_BESIDE_DATA = 36
@@ -49,6 +52,36 @@ class RecordGroup:
         """Return the records, and begin the next group."""
         records, self._records, self._size_bytes = self._records, [], 0
         return records
+
+
+def encoded(
+    records: list[Record],
+    settings: ClientSettings,
+    *,
+    producer_id: int,
+    producer_epoch: int,
+    base_sequence: int,
+    is_transactional: bool = False,
+) -> bytes:
+    """Return the batch of a group; see `build_batch`.
+
+    Raises:
+        RequestError: it is larger than what the client may append.
+    """
+    batch = build_batch(
+        records,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        base_sequence=base_sequence,
+        is_transactional=is_transactional,
+    )
+    if len(batch) > settings.max_request_bytes:
+        raise RequestError(
+            ErrorCode.MESSAGE_TOO_LARGE,
+            f"a batch of {len(batch)} bytes is too large: expected at most max_request_bytes="
+            f"{settings.max_request_bytes}",
+        )
+    return batch
 
 
 def _largest_size(record: Record) -> int:

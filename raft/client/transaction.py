@@ -10,9 +10,8 @@ from typing import Self
 
 from raft.client.blocking import Client
 from raft.client.part import Part
-from raft.client.record_group import RecordGroup
+from raft.client.record_group import RecordGroup, encoded
 from raft.errors import RaftError, RequestError
-from raft.records.batch import build_batch
 from raft.records.control import write_commit_batch
 from raft.records.record import NO_TIMESTAMP_MS, Record, RecordHeader
 from raft.types import WriteCommit
@@ -89,7 +88,8 @@ class Transaction:
             timestamp_ms: since 1970, UTC; None for the present time.
 
         Raises:
-            RequestError, QuorumUnavailableError: the records before it cannot be sent; the transaction is over.
+            RequestError, QuorumUnavailableError: the records before it are too large or cannot be sent; the transaction
+                is over.
             RuntimeError: outside of its `with` block.
         """
         time_ms = NO_TIMESTAMP_MS if timestamp_ms is None else timestamp_ms
@@ -113,8 +113,9 @@ class Transaction:
             self._require_level(MULTIPART_WRITES_LEVEL)
             self._part = Part(self._client, self.key.write_id)
         self._part.append(
-            lambda producer_id, base_sequence: build_batch(
+            lambda producer_id, base_sequence: encoded(
                 records,
+                self._client.settings,
                 producer_id=producer_id,
                 producer_epoch=0,
                 base_sequence=base_sequence,
@@ -128,8 +129,9 @@ class Transaction:
             if not self._group:
                 return
             self._require_level(KEYED_WRITES_LEVEL)
-            batch = build_batch(
+            batch = encoded(
                 self._group.take(),
+                self._client.settings,
                 producer_id=key.producer_id,
                 producer_epoch=key.producer_epoch,
                 base_sequence=key.base_sequence,

@@ -8,10 +8,11 @@ multipart writes, see `raft.transactions`.
 from raft.writers.expiry import WriterExpiry
 from raft.writers.keys import PARTS_OF_A_WRITE, WriteId, WriteKey, is_of_part, is_part, is_reserved, tag_of
 from raft.writers.table import Accepted, Refused, Repeated, Verdict, WriterTable, judge_idempotent_produce
-from raft.writers.written import History, TableImage, Written
+from raft.writers.written import SEQUENCES, History, TableImage, Written
 
 __all__ = [
     "PARTS_OF_A_WRITE",
+    "SEQUENCES",
     "Accepted",
     "History",
     "Refused",

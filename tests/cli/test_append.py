@@ -135,6 +135,18 @@ def test_line_that_is_too_large_is_refused_and_the_error_names_what_was_appended
     assert pairs(read_all(client)) == [(None, b"fine")]
 
 
+def test_error_names_what_was_appended_of_lines_that_came_together(client: Client, server: str) -> None:
+    lines = [b"%d" % number * 900 for number in range(3)]
+
+    done = kraft(
+        "append", "--bootstrap-server", server, "--max-request-size", "1500", stdin=b"\n".join([*lines, bytes(5_000)])
+    )
+
+    assert done.exit_code == 1
+    assert done.errors.endswith(" (appended 3 records at offsets 1 to 3 before it)\n")
+    assert [value for _, value in pairs(read_all(client))] == lines
+
+
 def test_line_that_is_too_large_for_the_nodes_is_refused_too(client: Client, server: str) -> None:
     line = b"x" * (20 << 20)
 

@@ -25,7 +25,6 @@ from raft import (
     WriteKey,
 )
 from raft.client.results import Appended
-from raft.types import Offset
 from tests.node.harness.loop import NodesInProcess
 from tests.node.harness.properties import voters_properties
 
@@ -104,6 +103,55 @@ def test_batch_with_an_unknown_outcome_is_appended_once(
         producer.append(b"next")
 
     assert values(reader) == [b"first", b"lost", b"next", b"lost", b"next"]
+
+
+def test_transaction_comes_after_a_batch_with_an_unknown_outcome(
+    producer: Producer, reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lose(_client: Client, _batch: bytes) -> Appended:
+        raise QuorumUnavailableError("no response in time")
+
+    with monkeypatch.context() as patch:
+        producer.append(b"first")
+        patch.setattr(Client, "append", lose)
+        with pytest.raises(QuorumUnavailableError):
+            producer.append(b"lost")
+        with pytest.raises(QuorumUnavailableError):
+            producer.transaction()
+    with producer.transaction() as transaction:
+        transaction.append(b"later")
+
+    assert values(reader) == [b"first", b"lost", b"later"]
+
+
+def test_batches_are_counted_up_to_the_refused_one(producer: Producer, reader: Reader) -> None:
+    sent = [Record(value=b"%d" % number * 600) for number in range(3)]
+    appended: list[AppendedRecords] = []
+
+    with pytest.raises(RequestError, match="too large: expected at most max_request_bytes"):
+        appended += producer.append_in_batches([*sent, Record(value=bytes(9 << 20))])
+    for part in producer.append_in_batches(sent):
+        appended.append(part)
+        break
+
+    assert [part.count for part in appended] == [1, 1, 1, 1]
+    assert values(reader) == [*(record.value for record in sent), sent[0].value]
+
+
+@pytest.mark.parametrize("before", [0, 5])
+def test_record_that_is_too_large_for_a_transaction_is_refused_and_nothing_is_visible(
+    producer: Producer, reader: Reader, before: int
+) -> None:
+    def fail(transaction: Transaction) -> None:
+        with transaction:
+            transaction.append_all([Record(value=bytes(600))] * before)
+            transaction.append(bytes(9 << 20))
+
+    with pytest.raises(RequestError, match="too large: expected at most max_request_bytes"):
+        fail(producer.transaction())
+    producer.append(b"next")
+
+    assert values(reader) == [b"next"]
 
 
 def test_producer_that_the_nodes_have_forgotten_goes_on(producer: Producer, reader: Reader) -> None:
@@ -249,4 +297,3 @@ def test_every_public_name_has_a_docstring_and_is_what_its_module_has() -> None:
         assert name == "__version__" or inspect.getdoc(getattr(raft, name)), name
     with pytest.raises(AttributeError, match="has no attribute 'Session'"):
         raft.Session  # noqa: B018
-    assert Offset(0) == 0

@@ -19,6 +19,7 @@ from tests.soak.clients.librdkafka import LibrdkafkaProducer, LibrdkafkaReader
 from tests.soak.clients.log_reader import LogReader
 from tests.soak.clients.multipart_writer import MultipartWriter
 from tests.soak.clients.outsider import ExpiringSession, Outsider
+from tests.soak.clients.program import Program
 from tests.soak.clients.readers import FreshReader, SessionReader
 from tests.soak.clients.stream_planner import StreamPlanner
 from tests.soak.clients.transactional_producer import TransactionalProducer
@@ -39,7 +40,7 @@ _LONGEST_END_S = LONGEST_RECOVERY_S + 10.0
 
 
 class Crowd:
-    """Writers of every kind, and one reader of each kind.
+    """Writers of every kind, a program with the library, and one reader of each kind.
 
     Args:
         quorum: gets their requests.
@@ -54,6 +55,15 @@ class Crowd:
         self._most_values = most_values
         self._history = history
         self._writers = [self._writer(number, Random(f"{seed}-{number}")) for number in range(writer_count)]
+        self._writers.append(
+            Program(
+                "program",
+                history,
+                quorum.settings(api_timeout_ms=IMPATIENT_MS),
+                Random(f"{seed}-program"),
+                longest_pause_s=_LONGEST_PAUSE_S,
+            )
+        )
         self._log_readers: Sequence[LogReader] = (
             SessionReader("session", history, quorum.settings(api_timeout_ms=PATIENT_MS)),
             SessionReader("any", history, replace(quorum.settings(api_timeout_ms=PATIENT_MS), read_from=ReadFrom.ANY)),

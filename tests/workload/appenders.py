@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Self
 
-from raft.client import Client
+from raft.client import Client, Producer
 from raft.records.record import Record
-from tests.node.harness.batches import batch_of
 from tests.node.harness.waiting import eventually
 from tests.workload.history import Append, History, now_ns
 from tests.workload.verdict import judge
@@ -37,18 +36,17 @@ class Appender(Worker):
 
     def _run(self) -> None:
         with self._make_client() as client:
-            producer_id = client.new_producer_id()
+            producer = Producer(client)
             while not self._is_stopping.is_set():
                 value = f"{self.name}-{self.acknowledged_count}".encode().ljust(self._value_bytes, b".")
-                self._append(client, value, producer_id)
+                self._append(producer, value)
                 self.acknowledged_count += 1
 
-    def _append(self, client: Client, value: bytes, producer_id: int) -> None:
+    def _append(self, producer: Producer, value: bytes) -> None:
         invoked_ns = now_ns()
         acknowledged_ns, offset = None, None
         try:
-            batch = batch_of(value, producer_id=producer_id, sequence=self.acknowledged_count)
-            offset = client.append(batch).base_offset
+            offset = producer.append(value)
             acknowledged_ns = now_ns()
         finally:
             self._history.appended(
