@@ -45,7 +45,7 @@ SILENT_S = 10.0
 """A connection that sends no complete request for so long after it was opened is dropped."""
 
 _WRITE_BUFFER_BYTES = 1 << 16
-"""A client that has this much of its responses to read has read none of them: they count in the `ResponseBudget`."""
+"""All responses that a client was sent count in the `ResponseBudget` while it has more than this to read."""
 
 
 class InboundConnection(ReadBufferProtocol):
@@ -160,14 +160,15 @@ class InboundConnection(ReadBufferProtocol):
         self._service.registry.opened(self)
 
     @property
-    def reads_large_frame(self) -> bool:
-        """See `ReadBufferProtocol.reads_large_frame`."""
-        return self._requests.has_large_frame and self._service.large_frames.has_room_for(self)
+    def large_rest_bytes(self) -> int:
+        """See `ReadBufferProtocol.large_rest_bytes`."""
+        rest_bytes = self._requests.missing_bytes
+        return rest_bytes if rest_bytes > SMALL_BYTES and self._service.large_frames.has_room_for(self) else 0
 
     def data_received(self, data: bytes) -> None:
         """Handle the data, now or in turn. If that is much, or more comes before, nothing more is read until then."""
         self._is_behind = len(data) > SMALL_BYTES or bool(self._requests)
-        self._requests.add(data)
+        self._requests.add(data, self)
         if self.standing is Standing.UNKNOWN and self._requests.waiting_bytes > MAX_REQUEST_BYTES:
             self.drop(f"sent more than {MAX_REQUEST_BYTES} bytes before it was known")
             return

@@ -42,18 +42,26 @@ class IncomingRequests:
         return self._frames.partial.has_partial_frame
 
     @property
-    def has_large_frame(self) -> bool:
-        """Whether the rest of a frame is missing that is larger than the small reads."""
-        return self._frames.partial.announced_bytes > SMALL_BYTES
+    def missing_bytes(self) -> int:
+        """How many bytes are missing of the frame that was partly received, when it was last looked at."""
+        partial = self._frames.partial
+        return partial.announced_bytes - partial.received_bytes
 
     @property
     def next_takes_budget(self) -> bool:
         """Whether the next request counts against the budget of appends, of which unknown clients take nothing."""
         return self.next is not None and is_append(self.next) and self._entrance.caller.is_authenticated
 
-    def add(self, data: bytes) -> None:
-        """Keep bytes that were received."""
+    def add(self, data: bytes, source: Source) -> None:
+        """Keep bytes that were received. A large piece of a frame counts at once: it may wait long for its turn.
+
+        Args:
+            data: the bytes.
+            source: the connection.
+        """
         self._frames.add(data)
+        if len(data) > SMALL_BYTES and self.missing_bytes:
+            self._large_frames.received(source, self._frames.partial.received_bytes + len(data), is_complete=False)
 
     def clear(self) -> None:
         """Drop what was received."""

@@ -1,9 +1,9 @@
 """The memory into which the connections of an event loop read: one after the other, so all of them share it.
 
 How much is read at once is how much a connection holds while it waits for its turn. Small requests fit into a small
-read. What is received of a larger frame counts against the budget of large frames, and its rest is read in large pieces
-while there is room for them in that budget. So what does not count is at most two small reads of each connection: the
-begin of a frame, and the next part of it.
+read. What is received of a larger frame counts against the budget of large frames as soon as it is received, and its
+rest is read in large pieces while there is room for them in that budget. A large piece has nothing of the next frame.
+So at most three small reads of a connection do not count: the begin of a frame, and two that wait for its turn.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class ReadBufferProtocol(asyncio.BufferedProtocol):
 
     @property
     @abstractmethod
-    def reads_large_frame(self) -> bool:
-        """Whether the rest of a large frame follows, and there is room for a large piece of it."""
+    def large_rest_bytes(self) -> int:
+        """How many bytes of a large frame are missing, if there is room for a large piece of it; 0 if not."""
 
     @abstractmethod
     def data_received(self, data: bytes) -> None:
@@ -48,7 +48,8 @@ class ReadBufferProtocol(asyncio.BufferedProtocol):
     def get_buffer(self, sizehint: int) -> memoryview:
         """Return where the next data is put; `buffer_updated` follows before another connection reads."""
         del sizehint  # asyncio and uvloop give none.
-        return self._buffer.large if self.reads_large_frame else self._buffer.small
+        rest_bytes = self.large_rest_bytes
+        return self._buffer.large[:rest_bytes] if rest_bytes > SMALL_BYTES else self._buffer.small
 
     def buffer_updated(self, nbytes: int) -> None:
         """Receive so many bytes of the buffer."""

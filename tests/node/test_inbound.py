@@ -236,6 +236,50 @@ def test_pieces_of_large_frames_are_small_while_too_much_is_received() -> None:
 
 
 @pytest.mark.rule("SHARE-11")
+def test_large_pieces_count_while_they_wait_for_their_turns() -> None:
+    async def play() -> tuple[list[int], int, int]:
+        node, rounds = Shared(large_bytes=LARGE_BYTES), TurnsOnDemand()
+        node.turns = rounds.turns
+        connections = [Connection(node) for _ in range(5)]
+        frame = append_frame(1, LARGE_BYTES)
+        for connection in connections:
+            connection.receive(frame[: 16 * KIB])
+        rounds.run()
+        sizes = []
+
+        def receive_pieces() -> None:  # Within the turn of the first connection: the others wait.
+            for connection in connections[1:]:
+                sizes.append(len(connection.inbound.get_buffer(-1)))
+                connection.receive(frame[16 * KIB :][: sizes[-1]])
+
+        rounds.turns.measure(connections[0].inbound, receive_pieces)
+        taken_bytes = node.large_frames.taken_bytes
+        rounds.run()
+        return sizes, taken_bytes, node.large_frames.taken_bytes
+
+    sizes, waiting_bytes, looked_at_bytes = asyncio.run(play())
+    assert sizes == [256 * KIB, 256 * KIB, 256 * KIB, 16 * KIB]
+    assert waiting_bytes == pytest.approx(3 * 272 * KIB, abs=KIB)
+    assert looked_at_bytes == pytest.approx(3 * 272 * KIB + 32 * KIB, abs=KIB)
+
+
+@pytest.mark.rule("SHARE-11")
+def test_large_piece_has_nothing_of_the_next_frame() -> None:
+    async def play() -> list[int]:
+        connection = Connection(Shared())
+        sizes = []
+        for rest_bytes in (300 * KIB, 100 * KIB, 17 * KIB, 2 * KIB):
+            frame = append_frame(1, 300 * KIB + rest_bytes)
+            connection.receive(frame[:-rest_bytes])
+            sizes.append(len(connection.inbound.get_buffer(-1)))
+            connection.receive(frame[-rest_bytes:])
+            await connection.respond_to_all()
+        return sizes
+
+    assert asyncio.run(play()) == [256 * KIB, 100 * KIB, 17 * KIB, 16 * KIB]
+
+
+@pytest.mark.rule("SHARE-11")
 @pytest.mark.parametrize("response_bytes", [70 * KIB, 500 * KIB])
 def test_response_counts_until_its_client_has_read_it(response_bytes: int) -> None:
     async def play() -> list[int]:
@@ -340,7 +384,8 @@ def test_connection_is_not_read_while_a_request_of_it_waits_for_a_turn(
 def test_requests_of_one_read_are_begun_one_by_one_until_the_turn_is_over() -> None:
     async def play() -> list[tuple[int, int, bool]]:
         connection = Connection(Shared(), refuses=lambda _number: True)
-        connection.inbound._requests.add(b"".join(append_frame(number, 10) for number in range(50)))
+        received = b"".join(append_frame(number, 10) for number in range(50))
+        connection.inbound._requests.add(received, connection.inbound)
         connection.inbound._is_behind = True
         seen = []
         for requests in (3, 40, 100):
