@@ -57,24 +57,25 @@ def client_for(
         ConfigError: the servers are not a list of addresses, or the file cannot be used.
         BadParameter: neither the option nor the file has servers.
     """
-    servers = _servers(bootstrap_server, command_config)
+    properties, security = _read(command_config)
     return Client(
         ClientSettings(
-            bootstrap_servers=servers,
+            bootstrap_servers=_servers(bootstrap_server, command_config, properties),
             api_timeout_ms=timeout_ms,
             request_timeout_ms=min(DEFAULT_REQUEST_TIMEOUT_MS, timeout_ms),
             max_request_bytes=max_request_bytes,
             client_id="kraft",
-            security=_security(command_config),
+            security=security,
         )
     )
 
 
-def _servers(bootstrap_server: str | None, command_config: Path | None) -> tuple[Endpoint, ...]:
+def _servers(
+    bootstrap_server: str | None, command_config: Path | None, properties: Mapping[str, str]
+) -> tuple[Endpoint, ...]:
     named = "--bootstrap-server"
     if bootstrap_server is None:
-        with _named(command_config):
-            bootstrap_server = _properties(command_config).get(_SERVERS)
+        bootstrap_server = properties.get(_SERVERS)
         if bootstrap_server is None:
             lacks = "" if command_config is None else f", which {command_config} lacks"
             raise typer.BadParameter(f"expected {named}, or {_SERVERS} in the file of --command-config{lacks}")
@@ -85,19 +86,17 @@ def _servers(bootstrap_server: str | None, command_config: Path | None) -> tuple
     return servers
 
 
-def _security(command_config: Path | None) -> ClientSecurity:
+def _read(command_config: Path | None) -> tuple[Mapping[str, str], ClientSecurity]:
+    """Return the properties of the file, and the security that they describe."""
     if command_config is None:
-        return NO_SECURITY
+        return {}, NO_SECURITY
     with _named(command_config):
-        return client_security(_properties(command_config))
-
-
-def _properties(command_config: Path | None) -> Mapping[str, str]:
-    return {} if command_config is None else read_properties(command_config)
+        properties = read_properties(command_config)
+        return properties, client_security(properties)
 
 
 @contextmanager
-def _named(command_config: Path | None) -> Iterator[None]:
+def _named(command_config: Path) -> Iterator[None]:
     """Name the option in errors about its file."""
     try:
         yield

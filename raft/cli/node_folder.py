@@ -5,11 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from raft.errors import ConfigError
-
-_PROPERTIES = "node.properties"
-_LOG = "log"
-_MARK = "meta.properties"
-"""The file by which a log directory is recognized."""
+from raft.local.layout import LOG_FOLDER, NODE_PROPERTIES
+from raft.storage.meta_properties import META_PROPERTIES_NAME
 
 
 def properties_file(path: Path) -> Path:
@@ -23,9 +20,11 @@ def properties_file(path: Path) -> Path:
     """
     if not path.is_dir():
         return path
-    file = path / _PROPERTIES
+    file = path / NODE_PROPERTIES
     if not file.is_file():
-        raise ConfigError(f"{path} has no {_PROPERTIES}: expected the properties file of a node, or the folder with it")
+        raise ConfigError(
+            f"{path} has no {NODE_PROPERTIES}: expected the properties file of a node, or the folder with it"
+        )
     return file
 
 
@@ -35,6 +34,6 @@ def log_directory(path: Path) -> Path:
     Args:
         path: the directory, or the folder of the node.
     """
-    inner = path / _LOG
-    is_folder = not (path / _MARK).exists() and (path / _PROPERTIES).is_file() and inner.is_dir()
+    inner = path / LOG_FOLDER
+    is_folder = not (path / META_PROPERTIES_NAME).exists() and (path / NODE_PROPERTIES).is_file() and inner.is_dir()
     return inner if is_folder else path

@@ -21,7 +21,7 @@ class ClientUser:
     """
 
     def __init__(self, quorum: str | ClientSettings | Client) -> None:
-        self._client = quorum if isinstance(quorum, Client) else Client(quorum)
+        self._client = Client(quorum) if isinstance(quorum, str | ClientSettings) else quorum
         self._owns_client = self._client is not quorum
 
     def __enter__(self) -> Self:

@@ -222,6 +222,7 @@ class NodeConfig:
         metrics = parsed.get("metrics_listener")
         metrics_security = listener_security(given, metrics) if metrics and metrics.name == HTTPS else None
         refuse_unused(given, security if metrics_security is None else {**security, HTTPS: metrics_security})
+        unknown_keys = _unknown_keys(given)
         return cls(
             **parsed | {"voters": voters},
             listener=listener,
@@ -241,8 +242,8 @@ class NodeConfig:
             metrics_security=metrics_security,
             authorization=authorization(given, security.items()),
             log_dir=_log_dir(given),
-            warnings=tuple(_warnings(given)),
-            unknown_keys=_unknown_keys(given),
+            warnings=tuple(_warnings(given, unknown_keys)),
+            unknown_keys=unknown_keys,
         )
 
 
@@ -345,8 +346,7 @@ def _unknown_keys(given: Mapping[str, str]) -> dict[str, str | None]:
     return {key: next(iter(difflib.get_close_matches(key, keys, n=1)), None) for key in unknown}
 
 
-def _warnings(given: Mapping[str, str]) -> list[str]:
-    unknown = _unknown_keys(given)
+def _warnings(given: Mapping[str, str], unknown: Mapping[str, str | None]) -> list[str]:
     found = []
     for key in given:
         if key in _WITHOUT_EFFECT:

@@ -23,6 +23,12 @@ from raft.uuids import UUID_BYTES, new_uuid
 
 _logger = logging.getLogger(__name__)
 
+NODE_PROPERTIES = "node.properties"
+"""The properties file in the folder of a voter."""
+
+LOG_FOLDER = "log"
+"""The directory of the log there."""
+
 _FILE = "quorum.json"
 _VERSION = 2
 _LAST_PORT = 65_535
@@ -118,7 +124,7 @@ class Layout:
 
     def log_dir(self, node_id: NodeId) -> Path:
         """Return the directory of a voter's log: Kafka's `log.dirs`."""
-        return self.folder(node_id) / "log"
+        return self.folder(node_id) / LOG_FOLDER
 
     def _ports_now(self, listen: ListenAddress) -> list[int]:
         """Return the ports of clients and of voters, each in use replaced by a free one."""

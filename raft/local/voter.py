@@ -12,6 +12,7 @@ from pathlib import Path
 import raft
 from raft.config import NodeConfig
 from raft.errors import ConfigError, StorageError
+from raft.local.layout import NODE_PROPERTIES
 from raft.local.log_file import rotate_full_log
 from raft.properties import format_properties
 from raft.storage.atomic_file import replace_file
@@ -110,7 +111,7 @@ class VoterProcess:
 
     def _start(self) -> None:
         make_private_folder(self._folder)
-        config = self._folder / "node.properties"
+        config = self._folder / NODE_PROPERTIES
         # Where the locale has no characters for the bytes of a path (LC_ALL=C), Python has surrogates for them.
         content = format_properties(self._properties).encode(errors="surrogateescape")
         replace_file(DiskFiles(self._folder), config.name, content)

@@ -49,11 +49,10 @@ _WRITE_BUFFER_BYTES = 1 << 16
 
 
 class InboundConnection(ReadBufferProtocol):
-    """Reads requests from one connection and writes their responses.
+    """Reads requests from one connection, after it has passed `gate`, and writes their responses.
 
     Args:
         service: what the connection shares with the others.
-        gate: what it has to pass.
 
     Attributes:
         caller: the other side.

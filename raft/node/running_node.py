@@ -177,7 +177,8 @@ class RunningNode:
         """Close sockets, disk and directory, in any state of the node.
 
         Args:
-            has_failed: whether the node has failed. Then nothing is written any more.
+            has_failed: returns whether the node has failed, in which case no more is written; called after the
+                engine has stopped.
         """
         loop = asyncio.get_running_loop()
         self.security.stop()

@@ -139,6 +139,7 @@ class JobQueue:
         """Whether an urgent job waits for room that a job which can wait may not pass."""
         if later.passing is Passing.EVERYTHING or not self._waits_for_room:
             return False
+        # A copy, because the other thread may put jobs meanwhile.
         return any(job.passing is Passing.NOTHING for job in tuple(self._jobs))
 
     def do_urgent(self) -> None:

@@ -197,6 +197,6 @@ class Replica:
             self._scheduler.soon(keeper.start)
 
     def stop(self) -> None:
-        """Look after the disk no more. The engine is stopped by itself, when the sockets are closed."""
+        """Look after the disk no more. The owner stops the engine, after it has closed the sockets."""
         for keeper in (self.space_keeper, self.snapshot_keeper, self.scrubber):
             keeper.stop()

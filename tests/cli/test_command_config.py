@@ -32,7 +32,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_connections_are_not_secured_without_a_file() -> None:
-    assert module._security(None) == ClientSecurity()
+    assert module._read(None) == ({}, ClientSecurity())
 
 
 def test_connections_have_the_security_of_the_file(file: Path) -> None:
@@ -41,7 +41,9 @@ def test_connections_have_the_security_of_the_file(file: Path) -> None:
         f"ssl.truststore.location=t.pem\nsasl.mechanism=SCRAM-SHA-512\nsasl.jaas.config={JAAS}\n"
     )
 
-    assert module._security(file) == ClientSecurity(
+    _, security = module._read(file)
+
+    assert security == ClientSecurity(
         protocol=SecurityProtocol.SASL_SSL,
         tls=TlsSettings(truststore="t.pem"),
         sasl=SaslSettings(mechanism="SCRAM-SHA-512", jaas=Secret(JAAS)),

@@ -17,6 +17,9 @@ _RESPONSE_BYTES = 8 << 20
 _MIDDLE = 3
 """An offset behind which there are more than 8 MiB."""
 
+_SMALL_BATCHES = 13
+"""The offset behind the large batches, where those of the honest clients begin."""
+
 _LARGEST_TIMESTAMP = -3
 _LATE_MS = 5_000
 
@@ -39,7 +42,9 @@ class UnreadFetches(Attack):
 
 
 class SmallUnreadFetches(UnreadFetches):
-    """More fetches of a mebibyte than the operating system buffers, on many connections."""
+    """Six fetches on each of many connections, whose responses are not read: the last of them find the buffers of the
+    operating system full, and each is smaller than a mebibyte.
+    """
 
     width = 400
 
@@ -49,7 +54,7 @@ class SmallUnreadFetches(UnreadFetches):
         await connection.stay(self.dice.uniform(3, 9))
 
     def request(self) -> FetchRequest:
-        return fetch_request(13, max_bytes=900 << 10)
+        return fetch_request(_SMALL_BATCHES, max_bytes=900 << 10)
 
 
 class UnreadObserverFetches(UnreadFetches):
