@@ -135,7 +135,9 @@ def test_what_is_wrong_at_the_first_connection_ends_the_command_at_once(
     assert PLANTED not in done.errors
 
 
-def test_list_of_addresses_is_checked_first(file: Path) -> None:
+def test_list_of_addresses_is_checked(file: Path) -> None:
+    file.write_text("bootstrap.servers=node1:9193\n")
+
     with pytest.raises(ConfigError, match=r"^--bootstrap-server is empty: expected host:port,\.\.\.$"):
         module.client_for(",", 1_000, file)
 
