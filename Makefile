@@ -27,7 +27,7 @@ setup: $(READY) ## Make .venv from pinned versions and look for Java 17
 	@echo "Ready. Next, run a first stream: $(BIN)/python -m examples.first_stream"
 	@echo "The command is $(BIN)/kraft. $(BIN)/kraft doctor checks this machine."
 
-$(READY): requirements/tools.txt pyproject.toml build_kernel.py raft/records/record.h raft/records/scanner.c raft/compaction/compactor.c datasource/columns/kernel.c scripts/ensure_java.sh scripts/ensure_prometheus.sh scripts/ensure_etcd.sh
+$(READY): requirements/tools.txt pyproject.toml build_native.py $(wildcard raft/native/*.[ch]) scripts/ensure_java.sh scripts/ensure_prometheus.sh scripts/ensure_etcd.sh
 	PYTHON=$(PYTHON) VENV=$(VENV) bash scripts/setup.sh
 	@touch $@
 
@@ -102,7 +102,7 @@ release: check ## The source distribution and wheels into dist/, checked, and on
 
 clean: ## Remove everything that make made
 	rm -rf $(VENV) .cache .coverage benchmarks/work .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .grimp_cache .hypothesis build dist
-	rm -f raft/records/libscanner.* raft/compaction/libcompactor.* datasource/columns/libkernel.*
+	rm -f raft/native/libkraft.*
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 lock: ## Write requirements/tools.txt anew from tools.in

@@ -1,8 +1,9 @@
 """What the conversion of a row between Kafka record batches and Arrow costs: `python -m benchmarks.columns [--quick]`.
 
-Each case is run by the compiled kernel, by the fallback in Python, and by the compiled reader and builder of aiokafka,
-which create Python objects for each record; its results are lists, and are not converted to Arrow. They take turns, so
-that a busy machine affects all of them; the median processor time of the turns is shown. All compute checksums.
+Each case is run by the compiled kernel, by the one in Python that tests compare it with, and by the compiled reader and
+builder of aiokafka, which create Python objects for each record; its results are lists, and are not converted to Arrow.
+They take turns, so that a busy machine affects all of them; the median processor time of the turns is shown. All
+compute checksums.
 """
 
 from __future__ import annotations
@@ -19,18 +20,17 @@ from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from aiokafka.record.memory_records import MemoryRecords
 
 from datasource.columns import decode, encode_batch
-from datasource.columns.compiled import LIBRARY, CompiledKernel
-from datasource.columns.fallback import PythonKernel
-from datasource.columns.kernel import Kernel
+from datasource.columns.kernel import KERNEL, Kernel
 from raft.records.batch import build_batch
 from raft.records.record import Record
 from raft.types import Offset
+from tests.oracles.kernel import PythonKernel
 
 NOW_MS = 1_760_000_000_000
 NO_LIMIT = 1 << 30
 END_OFFSET = 1 << 62
 
-KERNELS: dict[str, Kernel] = {"compiled": CompiledKernel(LIBRARY), "python": PythonKernel()}
+KERNELS: dict[str, Kernel] = {"compiled": KERNEL, "python": PythonKernel()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

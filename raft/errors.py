@@ -13,6 +13,7 @@
         CorruptBatchError      a damaged batch; has file and position
         DiskFullError          the disk has no room for a write, which may be tried again
       NodeHaltedError          a node stopped itself
+      NativeLibraryError       the library in C cannot be loaded; an ImportError too
       QuorumUnavailableError   no response in time
         LowerEpochError        the leader has a lower epoch than one that was seen before
         QuorumUnreachableError no node can be connected to
@@ -95,6 +96,10 @@ class RaftError(Exception):
 
 class ConfigError(RaftError):
     """A configuration key, value or directory cannot be used; says which, and what is expected."""
+
+
+class NativeLibraryError(RaftError, ImportError):
+    """The library in C cannot be loaded, so nothing that reads records can be imported."""
 
 
 class ProtocolError(RaftError):

@@ -9,8 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from datasource.columns.aborted import aborted_batches
-from datasource.columns.kernel import Kernel
-from datasource.columns.load import load_kernel
+from datasource.columns.kernel import KERNEL, Kernel
 from datasource.columns.schema import header_lists, read_schema
 from datasource.columns.walk import Batches, walk_batches
 from raft.client import AbortedFilter
@@ -47,7 +46,7 @@ def decode(
     aborted: AbortedFilter | None = None,
     max_decompressed_bytes: int = DEFAULT_MAX_DECOMPRESSED_BYTES,
     max_arrow_bytes: int = DEFAULT_MAX_ARROW_BYTES,
-    kernel: Kernel | None = None,
+    kernel: Kernel = KERNEL,
 ) -> Decoded:
     """Decode the records of a fetch response by columns, as `read_schema(headers=..., control=...)`.
 
@@ -63,7 +62,7 @@ def decode(
         aborted: finds the records of aborted transactions, which are left out; None if there are none.
         max_decompressed_bytes: limit on the decompressed size of one batch.
         max_arrow_bytes: most bytes of records in one record batch; a larger batch is not split.
-        kernel: for tests; None takes `load_kernel()`.
+        kernel: tests compare its results with those of another one.
 
     Raises:
         CorruptBatchError: a batch has a wrong checksum.
@@ -79,7 +78,6 @@ def decode(
     if not control:
         is_wanted &= batches["attributes"] & CONTROL == 0
     parts = _parts(data, batches[is_wanted], max_arrow_bytes, max_decompressed_bytes)
-    kernel = kernel or load_kernel()
     record_batches = _record_batches(parts, kernel, start_offset, end_offset, headers=headers, control=control)
     return Decoded(next_offset=next_offset, record_batches=record_batches)
 

@@ -10,8 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from crc32c import crc32c
 
-from datasource.columns.kernel import Kernel
-from datasource.columns.load import load_kernel
+from datasource.columns.kernel import KERNEL, Kernel
 from datasource.columns.rows import RecordBatches, Rows, chunks_of
 from raft.errors import ErrorCode, RequestError
 from raft.records.batch import UNPLACED_EPOCH
@@ -23,7 +22,7 @@ MAX_BATCH_BYTES = 2**31 - 1 + LENGTH_END
 """The largest batch whose length fits into the header."""
 
 
-def encoded_size(record_batches: RecordBatches, *, kernel: Kernel | None = None) -> int:
+def encoded_size(record_batches: RecordBatches, *, kernel: Kernel = KERNEL) -> int:
     """Return the exact size of the batch that `encode_batch` returns for these rows.
 
     A leader compares this size, with the header, with `message.max.bytes`.
@@ -36,7 +35,7 @@ def encoded_size(record_batches: RecordBatches, *, kernel: Kernel | None = None)
         TypeError, ValueError: the rows cannot be written; see `Rows.of`.
     """
     chunks = list(chunks_of(record_batches))
-    return HEADER.size + sum(_sizes(chunks, kernel or load_kernel(), _base_timestamp_ms(chunks, 0)))
+    return HEADER.size + sum(_sizes(chunks, kernel, _base_timestamp_ms(chunks, 0)))
 
 
 def encode_batch(
@@ -48,7 +47,7 @@ def encode_batch(
     is_transactional: bool = False,
     timestamp_ms: int,
     max_bytes: int,
-    kernel: Kernel | None = None,
+    kernel: Kernel = KERNEL,
 ) -> bytes:
     """Return one record batch with all rows, in their order.
 
@@ -61,7 +60,7 @@ def encode_batch(
         timestamp_ms: timestamp of every record: Java's Raft readers expect timestamp deltas of 0 (LOG-4). It is not
             used if the rows have the column `timestamp`.
         max_bytes: largest size of the batch.
-        kernel: for tests; None takes `load_kernel()`.
+        kernel: tests compare its results with those of another one.
 
     Returns:
         The batch, not compressed. Its base offset is 0 and its epoch -1; the leader replaces both.
@@ -70,7 +69,6 @@ def encode_batch(
         RequestError: MESSAGE_TOO_LARGE, with the size of the batch.
         TypeError, ValueError: there are no rows, or they cannot be written; see `Rows.of`.
     """
-    kernel = kernel or load_kernel()
     chunks = list(chunks_of(record_batches))
     row_count = sum(rows.row_count for rows in chunks)
     if not row_count:

@@ -14,8 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from datasource.columns.kernel import Kernel
-from datasource.columns.load import load_kernel
+from datasource.columns.kernel import KERNEL, Kernel
 
 LEAST_ROWS = 1 << 18
 LEAST_BYTES = 32 << 20
@@ -32,17 +31,17 @@ class NewestRows:
         share: of the keys: those whose hash has the remainder `share` when divided by `shares` are kept.
         shares: number of shares.
         least_rows: see `LEAST_ROWS`.
-        kernel: for tests; None takes `load_kernel()`.
+        kernel: tests compare its results with those of another one.
     """
 
     def __init__(
-        self, *, share: int = 0, shares: int = 1, least_rows: int = LEAST_ROWS, kernel: Kernel | None = None
+        self, *, share: int = 0, shares: int = 1, least_rows: int = LEAST_ROWS, kernel: Kernel = KERNEL
     ) -> None:
         assert 0 <= share < shares, f"share {share} of {shares}"
         self._share = share
         self._shares = shares
         self._least_rows = least_rows
-        self._kernel = kernel or load_kernel()
+        self._kernel = kernel
         self.clear()
 
     def clear(self) -> None:

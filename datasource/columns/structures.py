@@ -1,4 +1,4 @@
-"""The structures that `kernel.c` and `compiled` share, filled from Arrow's buffers.
+"""The structures that `kernel.py` shares with `raft/native/columns.c`, filled from Arrow's buffers.
 
 Every call has one structure as argument, because ctypes converts arguments one by one, and two dozen of them would take
 longer than the call. A structure has addresses only; its owner keeps the buffers alive.
@@ -9,9 +9,6 @@ from __future__ import annotations
 import ctypes
 
 import pyarrow as pa
-
-KERNEL_VERSION = 3
-"""Version of these structures; `kernel.c` has the same."""
 
 WIDE_TYPES = (pa.large_binary(), pa.large_string())
 """Types with 64-bit offsets."""

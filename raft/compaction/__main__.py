@@ -13,7 +13,7 @@ import threading
 import time
 from pathlib import Path
 
-from raft.compaction.load_compactor import load_compactor
+from raft.compaction.compactor import Compactor
 from raft.compaction.making import make_snapshot
 from raft.compaction.request import MakingRequest
 from raft.errors import RaftError
@@ -33,7 +33,7 @@ def main(arguments: list[str]) -> int:
     request = MakingRequest.from_line(sys.stdin.readline())
     threading.Thread(target=_end_with_input, daemon=True).start()
     try:
-        compactor = load_compactor(now_ms=request.now_ms, delete_retention_ms=request.delete_retention_ms)
+        compactor = Compactor(now_ms=request.now_ms, delete_retention_ms=request.delete_retention_ms)
         begun_s = time.monotonic()
         for _ in make_snapshot(DiskFiles(Path(arguments[0])), request.directory, request.order, compactor):
             if not request.order.is_urgent:

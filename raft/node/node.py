@@ -11,7 +11,6 @@ from raft.core.events import ShutdownRequested
 from raft.node.directory_of_node import open_when_there_is_room
 from raft.node.loop_scheduler import LoopScheduler
 from raft.node.running_node import RunningNode
-from raft.records.load_scanner import load_scanner
 from raft.runtime.replica import empty_producer_state
 
 GRACE_MS = 5000
@@ -46,8 +45,6 @@ class Node:
 
     async def start(self) -> None:
         """Open the directory and the sockets, and start the engine. If that fails, all of them are closed again."""
-        # Here and not at the first append, so that its log lines and errors are among those of the start.
-        load_scanner()
         producers = empty_producer_state(self.config)
         directory = await open_when_there_is_room(self.config, producers, self._scheduler.now_ms)
         try:

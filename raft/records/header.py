@@ -33,9 +33,8 @@ from raft.errors import DecodeError
 from raft.records.compression import decompress
 from raft.records.control_key import read_control_section, read_control_type
 from raft.records.control_values import read_control_value
-from raft.records.load_scanner import load_scanner
 from raft.records.logged_voters import read_logged_voters
-from raft.records.scanner import Section
+from raft.records.scanner import Section, check_records
 from raft.types import FIRST_PART_PRODUCER_ID, BatchHeader, ControlValue, Epoch, LoggedVoters, Offset
 
 HEADER: Final = struct.Struct(">qiibIhiqqqhii")
@@ -148,7 +147,7 @@ def read_header(buffer: bytes, position: int = 0) -> BatchHeader:
             append_time_ms=max_timestamp_ms,
             has_append_time=bool(attributes & LOG_APPEND_TIME),
         )
-        content_checksum = load_scanner().check(records, with_checksum=True).content_checksum
+        content_checksum = check_records(records, with_checksum=True).content_checksum
     return BatchHeader(
         base_offset=Offset(base_offset),
         last_offset=Offset(last_offset),

@@ -9,6 +9,7 @@ Source: rules CLIENT-6, CLIENT-12, LOG-4; Kafka ProduceRequest.validateRecords, 
 from __future__ import annotations
 
 from raft.errors import DecodeError, DecompressedTooLargeError, ErrorCode, RequestError
+from raft.native.library import Outcome
 from raft.records.batch import read_records
 from raft.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES, Compression
 from raft.records.header import (
@@ -23,8 +24,7 @@ from raft.records.header import (
     check_crc,
     read_header,
 )
-from raft.records.load_scanner import load_scanner
-from raft.records.scanner import Outcome
+from raft.records.scanner import check_records, find_without_key
 from raft.records.section import section_of
 from raft.types import FIRST_KEYED_PRODUCER_ID, FIRST_PART_PRODUCER_ID, Batch, BatchHeader, WriteCommit
 
@@ -131,7 +131,7 @@ def _check_records(data: bytes, header: BatchHeader) -> None:
         raise RequestError(ErrorCode.MESSAGE_TOO_LARGE, f"compressed records: {error}") from error
     except DecodeError as error:
         raise _invalid(f"compressed records: {error}") from error
-    checked = load_scanner().check(section, with_checksum=False)
+    checked = check_records(section, with_checksum=False)
     if checked.outcome is Outcome.TIMESTAMP_OVERFLOW:
         raise RequestError(ErrorCode.INVALID_TIMESTAMP, f"{checked.refusal()}; timestamps are milliseconds since 1970")
     if checked.outcome is not Outcome.DONE:
@@ -139,7 +139,7 @@ def _check_records(data: bytes, header: BatchHeader) -> None:
 
 
 def _check_keys(data: bytes, header: BatchHeader) -> None:
-    index = load_scanner().find_without_key(section_of(data, header))
+    index = find_without_key(section_of(data, header))
     if index is not None:
         raise _invalid(f"cleanup.policy=compact: record {index} of the batch has no key")
 

@@ -1,26 +1,21 @@
-"""The interface `Scanner`: it reads the records of one batch without making objects of them.
-
-`compiled_scanner` does it in C, `python_scanner` in Python. Both give the same results, and the tests compare them;
-`load_scanner` chooses one.
-"""
+"""Reads the records of one batch without making objects of them: the functions of `raft/native/scanner.c`."""
 
 from __future__ import annotations
 
+import ctypes
+import struct
 from dataclasses import dataclass
-from enum import IntEnum
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from raft.errors import DecodeError
+from raft.native.library import FUNCTIONS, Outcome
 
+_UNLOCKED_FROM_BYTES = 64 << 10
+"""From this size on, the interpreter's lock is released during a check. For less it is not, because a thread may wait
+several milliseconds to get it back."""
 
-class Outcome(IntEnum):
-    """The outcome of a check; the numbers are those of `record.h`."""
-
-    DONE = 0
-    RECORD_MALFORMED = -1
-    OFFSETS_DISORDERED = -2
-    TIMESTAMP_OVERFLOW = -3
-
+_SECTION = struct.Struct("=7q")
+"""`struct section`. It is packed, because filling a structure of ctypes takes three times as long."""
 
 _REASONS = {
     Outcome.RECORD_MALFORMED: "it is malformed",
@@ -82,27 +77,74 @@ class TimedRecord:
     timestamp_ms: int
 
 
-class Scanner(Protocol):
-    """Reads the records of one batch."""
+class _CheckedStructure(ctypes.Structure):
+    """`struct checked`."""
 
-    name: str
+    _fields_ = (
+        ("outcome", ctypes.c_int64),
+        ("failed_record", ctypes.c_int64),
+        ("content_checksum", ctypes.c_uint64),
+    )
 
-    def check(self, section: Section, *, with_checksum: bool) -> Checked:
-        """Check that every reader can read all records, and that nothing lies behind them.
 
-        Args:
-            section: the records.
-            with_checksum: compute the content checksum.
-        """
-        ...
+class _FoundStructure(ctypes.Structure):
+    """`struct found`."""
 
-    def find_without_key(self, section: Section) -> int | None:
-        """Return the index of the first record without a key; None if all have one. The records were checked."""
-        ...
+    _fields_ = (
+        ("is_found", ctypes.c_int64),
+        ("offset_delta", ctypes.c_int64),
+        ("timestamp_ms", ctypes.c_int64),
+    )
 
-    def find_first(self, section: Section, timestamp_ms: int) -> TimedRecord | None:
-        """Return the first record whose timestamp is `timestamp_ms` or later; None if there is none.
 
-        A record behind a malformed one is not found.
-        """
-        ...
+_check, _check_unlocked = FUNCTIONS.locked.check_records, FUNCTIONS.unlocked.check_records
+for _function in (_check, _check_unlocked):
+    _function.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int64)
+    _function.restype = _CheckedStructure
+_find_first = FUNCTIONS.unlocked.find_first
+_find_first.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int64)
+_find_first.restype = _FoundStructure
+_find_without_key = FUNCTIONS.unlocked.find_without_key
+_find_without_key.argtypes = (ctypes.c_void_p, ctypes.c_char_p)
+_find_without_key.restype = ctypes.c_int64
+
+
+def check_records(section: Section, *, with_checksum: bool) -> Checked:
+    """Check that every reader can read all records, and that nothing lies behind them.
+
+    Args:
+        section: the records.
+        with_checksum: compute the content checksum.
+    """
+    is_small = section.end - section.start < _UNLOCKED_FROM_BYTES
+    function = _check if is_small else _check_unlocked
+    checked = function(_address(section.data), _packed(section), with_checksum)
+    if checked.outcome:
+        return Checked(Outcome(checked.outcome), checked.failed_record, None)
+    return Checked(Outcome.DONE, 0, checked.content_checksum) if with_checksum else SOUND
+
+
+def find_without_key(section: Section) -> int | None:
+    """Return the index of the first record without a key; None if all have one. The records were checked."""
+    index = _find_without_key(_address(section.data), _packed(section))
+    return index if index >= 0 else None
+
+
+def find_first(section: Section, timestamp_ms: int) -> TimedRecord | None:
+    """Return the first record whose timestamp is `timestamp_ms` or later; None if there is none.
+
+    A record behind a malformed one is not found.
+    """
+    found = _find_first(_address(section.data), _packed(section), timestamp_ms)
+    return TimedRecord(found.offset_delta, found.timestamp_ms) if found.is_found else None
+
+
+def _address(data: bytes | memoryview) -> object:
+    """Return the address of the bytes for ctypes; the caller keeps `data` alive during the call."""
+    if not isinstance(data, memoryview):
+        return data
+    return ctypes.byref(ctypes.c_char.from_buffer(data)) if data else b""
+
+
+def _packed(section: Section) -> bytes:
+    return _SECTION.pack(*section[1:])

@@ -1,4 +1,4 @@
-"""The records of one batch, decompressed, as a scanner takes them."""
+"""The records of one batch, decompressed, as `raft.records.scanner` takes them."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from raft.epoch_cache import EpochCache
 from raft.errors import DecodeError
-from raft.records.load_scanner import load_scanner
+from raft.records.scanner import find_first
 from raft.records.section import section_of
 from raft.storage.batch_file import BatchFile
 from raft.types import BatchHeader, Epoch, Offset
@@ -108,7 +108,7 @@ def _first_in_batch(segment: BatchFile, position: int, header: BatchHeader, time
     # did not always check them. The batch as a whole is the best result then: it begins no later than the record. A
     # node must not stop for that, nor search a log of such batches to its end.
     with suppress(DecodeError):
-        record = load_scanner().find_first(section_of(segment.batch_at(position), header), timestamp_ms)
+        record = find_first(section_of(segment.batch_at(position), header), timestamp_ms)
         if record is not None:
             offset = Offset(header.base_offset + record.offset_delta)
             return TimestampOffset(timestamp_ms=record.timestamp_ms, offset=offset, epoch=header.epoch)

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from build_kernel import host_platform
+from build_native import host_platform
 from raft import __version__
 from scripts.release.building import PLATFORMS, build_source_distribution, build_wheel
 from scripts.release.inspection import package_files, source_problems, wheel_problems

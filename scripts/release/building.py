@@ -10,7 +10,7 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-from build_kernel import VARIABLE
+from build_native import VARIABLE
 
 PLATFORMS = ("manylinux_2_17_x86_64", "manylinux_2_17_aarch64", "macosx_11_0_x86_64", "macosx_11_0_arm64")
 """The platforms that a release has a wheel for; on others the source distribution is compiled."""

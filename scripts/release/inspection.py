@@ -9,7 +9,7 @@ from email.parser import HeaderParser
 from pathlib import Path, PurePosixPath
 from zipfile import ZipFile
 
-from build_kernel import SOURCES, TARGETS
+from build_native import FOLDER, HEADERS, SOURCES, TARGETS
 
 PACKAGES = ("raft", "datasource", "kraft_spark", "pyspark_kraft")
 ENTRY_POINT = "kraft = raft.cli.main:main"
@@ -45,10 +45,10 @@ def wheel_problems(wheel: Path, *, version: str, platform: str, modules: set[str
         names = set(archive.namelist())
         metadata = f"kraft_spark-{version}.dist-info"
         needed = {f"{metadata}/{name}" for name in ("METADATA", "WHEEL", "RECORD", "entry_points.txt")}
-        libraries = {source.with_name(f"lib{source.stem}{TARGETS[platform].suffix}").as_posix() for source in SOURCES}
-        missing = (needed | libraries | modules) - names
+        library = TARGETS[platform].library.as_posix()
+        missing = (needed | {library} | modules) - names
         yield from (f"{name} is missing" for name in sorted(missing))
-        yield from (f"{name} is not expected" for name in sorted(_unexpected(names, libraries | modules)))
+        yield from (f"{name} is not expected" for name in sorted(_unexpected(names, {library} | modules)))
         if missing:
             return
         facts = HeaderParser().parsestr(archive.read(f"{metadata}/WHEEL").decode())
@@ -59,10 +59,9 @@ def wheel_problems(wheel: Path, *, version: str, platform: str, modules: set[str
             yield f"METADATA says version {stated}; expected {version}"
         if ENTRY_POINT not in archive.read(f"{metadata}/entry_points.txt").decode():
             yield f"the command is missing: {ENTRY_POINT}"
-        for name in sorted(libraries):
-            machine = machine_of(archive.read(name))
-            if machine is None or not platform.endswith(machine):
-                yield f"{name} is built for {machine or 'an unknown machine'}"
+        machine = machine_of(archive.read(library))
+        if machine is None or not platform.endswith(machine):
+            yield f"{library} is built for {machine or 'an unknown machine'}"
 
 
 def source_problems(archive: Path, *, version: str, modules: set[str]) -> Iterator[str]:
@@ -72,8 +71,8 @@ def source_problems(archive: Path, *, version: str, modules: set[str]) -> Iterat
         yield f"its name is not {base}.tar.gz"
     with tarfile.open(archive) as files:
         names = {PurePosixPath(name).relative_to(base).as_posix() for name in files.getnames() if "/" in name}
-    beside = {"pyproject.toml", "build_kernel.py", "README.md", "LICENSE", "PKG-INFO", "raft/records/record.h"}
-    needed = modules | beside | {source.as_posix() for source in SOURCES}
+    beside = {"pyproject.toml", "build_native.py", "README.md", "LICENSE", "PKG-INFO"}
+    needed = modules | beside | {(FOLDER / name).as_posix() for name in (*SOURCES, *HEADERS)}
     yield from (f"{name} is missing" for name in sorted(needed - names))
     binaries = {name for name in names if name.endswith((".so", ".dylib", ".dll", ".pyc"))}
     yield from (f"{name} is not expected" for name in sorted(binaries))

@@ -1,4 +1,4 @@
-"""Tests a wheel in an empty environment: the command, the compiled libraries, and a quorum of one node."""
+"""Tests a wheel in an empty environment: the command, the compiled library, and a quorum of one node."""
 
 from __future__ import annotations
 
@@ -13,16 +13,9 @@ from pathlib import Path
 
 _PATIENCE_S = 60
 _RECORD = "one record"
-# Without the extra for Spark only the library of records is used; that of columns is loaded and not called.
-_LOADS_LIBRARIES = """
-import ctypes, importlib.metadata
-from raft.records.load_scanner import load_scanner
-
-assert load_scanner().name == "compiled"
-for file in importlib.metadata.files("kraft-spark"):
-    if file.name.startswith("lib"):
-        ctypes.CDLL(str(file.locate()))
-        print("loaded", file.name)
+_LOADS_LIBRARY = """
+from raft.native.library import LIBRARY
+print("loaded", LIBRARY.name)
 """
 
 
@@ -49,7 +42,7 @@ def try_wheel(wheel: Path, *, version: str) -> None:
         printed = _run(programs / "kraft", "--version", folder=place)
         if printed != f"{version}\n":
             raise TrialError(f"kraft --version printed {printed!r}; expected {version}")
-        print(_run(programs / "python", "-c", _LOADS_LIBRARIES, folder=place), end="")
+        print(_run(programs / "python", "-c", _LOADS_LIBRARY, folder=place), end="")
         with _quorum(programs / "kraft", place) as access:
             _run(programs / "kraft", "append", *access, _RECORD, folder=place)
             everything = ("--from", "earliest", "--to", "latest")
@@ -87,5 +80,4 @@ def _run(program: Path, *arguments: str, folder: Path) -> str:
 
 def _environment() -> dict[str, str]:
     """Return the environment of this process without variables that make Python import from the checkout."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    return kept | {"KRAFT_RECORDS_SCANNER": "compiled"}
+    return {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}

@@ -1,17 +1,16 @@
-"""Both kernels, for tests that hold for either."""
+"""The kernel of the product and that of the oracle, for tests that hold for either."""
 
 from __future__ import annotations
 
 import pytest
 
-from datasource.columns.compiled import LIBRARY, CompiledKernel
-from datasource.columns.fallback import PythonKernel
-from datasource.columns.kernel import Kernel
+from datasource.columns.kernel import KERNEL, Kernel
+from tests.oracles.kernel import PythonKernel
 
 
 @pytest.fixture(scope="session")
 def compiled() -> Kernel:
-    return CompiledKernel(LIBRARY)
+    return KERNEL
 
 
 @pytest.fixture(scope="session")

@@ -8,12 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from datasource.columns import read_schema
-from datasource.columns.compiled import LIBRARY, CompiledKernel
-from datasource.columns.fallback import PythonKernel
-from datasource.columns.kernel import Kernel
+from datasource.columns.kernel import KERNEL, Kernel
 from datasource.columns.newest import PIECE_BYTES, NewestRows
 from tests.columns.batches import header_lists
 from tests.columns.rows import Headers, Row, arrow_rows
+from tests.oracles.kernel import PythonKernel
 
 Found = list[list[tuple[bytes | None, bytes | None, Headers]]]
 """Pieces of records: key, value and headers."""
@@ -92,7 +91,7 @@ def test_shares_are_disjoint_and_make_the_whole(kernel: Kernel, found: Found, sh
 def test_kernels_give_a_key_the_same_hash(found: list[bytes | None], first: int) -> None:
     column = pa.array(found, pa.binary()).slice(first)
 
-    compiled = CompiledKernel(LIBRARY).key_hashes(column)
+    compiled = KERNEL.key_hashes(column)
 
     assert compiled.tolist() == PythonKernel().key_hashes(column).tolist()
     assert len(compiled) == len(column)

@@ -9,15 +9,14 @@ from crc32c import crc32c
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raft.compaction.compactor import LARGEST_BATCH_BYTES, Compactor
-from raft.compaction.compiled_compactor import LIBRARY
-from raft.compaction.load_compactor import choose_compactor
-from raft.errors import ConfigError, DecodeError
+from raft.compaction.compactor import Compactor
+from raft.errors import DecodeError
 from raft.records.batch import build_batch, read_records
 from raft.records.header import HEADER, LOG_APPEND_TIME, attributes_of
 from raft.records.record import Record
 from raft.records.split import split_batches
 from raft.types import Epoch, Offset
+from tests.oracles.compactor import LARGEST_BATCH_BYTES, PythonCompactor
 
 NOW_MS = 10_000
 RETENTION_MS = 500
@@ -26,7 +25,8 @@ both = pytest.mark.parametrize("name", ["compiled", "python"])
 
 
 def compactor(name: str, *, now_ms: int = NOW_MS) -> Compactor:
-    return choose_compactor(name, library=LIBRARY, now_ms=now_ms, delete_retention_ms=RETENTION_MS)
+    kind = {"compiled": Compactor, "python": PythonCompactor}[name]
+    return kind(now_ms=now_ms, delete_retention_ms=RETENTION_MS)
 
 
 def log_of(*batches: list[Record], epochs: list[int] | None = None, start: int = 0) -> bytes:
@@ -205,10 +205,3 @@ def test_batches_have_no_writer_and_no_transaction() -> None:
     (batch,) = split_batches(compacted(compactor("compiled"), log))
 
     assert (batch.header.producer_id, batch.header.is_transactional, attributes_of(batch.payload)) == (None, False, 0)
-
-
-def test_library_is_required_when_it_is_chosen() -> None:
-    with pytest.raises(ConfigError, match="KRAFT_COMPACTOR=compiled"):
-        choose_compactor("compiled", library=LIBRARY.with_name("missing.so"), now_ms=0, delete_retention_ms=0)
-    with pytest.raises(ConfigError, match="expected compiled or python"):
-        choose_compactor("fast", library=LIBRARY, now_ms=0, delete_retention_ms=0)

@@ -1,4 +1,4 @@
-"""The check of appended batches: both scanners agree, and every reader can read an accepted batch."""
+"""The check of appended batches: the scanner agrees with its oracle, and every reader can read an accepted batch."""
 
 from __future__ import annotations
 
@@ -6,17 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from datasource.columns import decode
-from datasource.columns.compiled import LIBRARY as KERNEL_LIBRARY
-from datasource.columns.compiled import CompiledKernel
-from datasource.columns.kernel import Kernel
 from raft.errors import DecodeError, RequestError
 from raft.records.batch import build_batch, read_records
-from raft.records.compiled_scanner import LIBRARY, CompiledScanner
 from raft.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES
 from raft.records.header import read_header
 from raft.records.produced import read_produced_batch
-from raft.records.python_scanner import PythonScanner
-from raft.records.scanner import Scanner
+from raft.records.scanner import check_records, find_first
 from raft.records.section import section_of
 from raft.types import FIRST_KEYED_PRODUCER_ID, Offset
 from tests.fuzz.decoder import Decoder, MemoryBound, Sample
@@ -27,6 +22,7 @@ from tests.fuzz.record_decoders import (
     sealed_mostly,
     transactional_batches,
 )
+from tests.oracles.scanner import PythonScanner, Scanner
 from tests.records.samples import RICH
 
 EVERYTHING = Offset(2**63 - 1)
@@ -39,9 +35,7 @@ _BOUND = MemoryBound(fixed_bytes=(256 << 10) + 3 * DEFAULT_MAX_DECOMPRESSED_BYTE
 class Admission:
     """Checks a batch as a leader does, and reads it as followers and clients do."""
 
-    compiled: Scanner
-    python: Scanner
-    kernel: Kernel
+    oracle: Scanner
 
     def __call__(self, data: bytes) -> None:
         """Check a batch and read it.
@@ -54,7 +48,7 @@ class Admission:
         batch = read_produced_batch(data, max_batch_bytes=1 << 20)
         try:
             count = sum(1 for _ in read_records(data))
-            decoded = decode(data, start_offset=0, end_offset=EVERYTHING, headers=True, kernel=self.kernel)
+            decoded = decode(data, start_offset=0, end_offset=EVERYTHING, headers=True)
             rows = sum(record_batch.num_rows for record_batch in decoded.record_batches)
         except DecodeError as error:
             raise AssertionError(f"accepted, but not readable: {error}") from error
@@ -65,16 +59,17 @@ class Admission:
             section = section_of(data, read_header(data), max_decompressed_bytes=MAX_DECOMPRESSED_BYTES)
         except DecodeError:
             return
-        checked, other = (scanner.check(section, with_checksum=True) for scanner in (self.compiled, self.python))
+        checked = check_records(section, with_checksum=True)
+        other = self.oracle.check_records(section, with_checksum=True)
         assert checked == other, f"compiled and Python differ: {checked} and {other}"
         timestamp_ms = section.base_timestamp_ms + 1
         if timestamp_ms < 1 << 63:
-            found, other_found = (scanner.find_first(section, timestamp_ms) for scanner in (self.compiled, self.python))
+            found, other_found = find_first(section, timestamp_ms), self.oracle.find_first(section, timestamp_ms)
             assert found == other_found, f"compiled and Python differ: {found} and {other_found}"
 
 
 def _samples() -> Iterator[Sample]:
-    admission = Admission(CompiledScanner(LIBRARY), PythonScanner(), CompiledKernel(KERNEL_LIBRARY))
+    admission = Admission(PythonScanner())
     keyed = build_batch(RICH[:3], producer_id=FIRST_KEYED_PRODUCER_ID + 7, producer_epoch=0, base_sequence=3)
     for name, batch in (*plain_batches(), *rich_batches(), *transactional_batches(), ("of a keyed write", keyed)):
         yield Sample(name=name, content=batch, decode=admission)

@@ -9,9 +9,7 @@ from random import Random
 import pyarrow as pa
 
 from datasource.columns import decode
-from datasource.columns.compiled import LIBRARY, CompiledKernel
-from datasource.columns.fallback import PythonKernel
-from datasource.columns.kernel import Kernel
+from datasource.columns.kernel import KERNEL, Kernel
 from raft.client import AbortedFilter, AbortedTransaction
 from raft.errors import CorruptBatchError, DecodeError
 from raft.records.batch import build_batch
@@ -25,6 +23,7 @@ from tests.fuzz import kafka_bytes
 from tests.fuzz.decoder import Decoder, MemoryBound, Sample
 from tests.fuzz.record_decoders import MAX_DECOMPRESSED_BYTES, commit_of_write, leader_change
 from tests.node.harness.batches import sealed
+from tests.oracles.kernel import PythonKernel
 from tests.records.librdkafka_batches import CAUGHT
 
 EVERYTHING = 2**63 - 1
@@ -161,7 +160,7 @@ _QUERIES = (
 
 
 def _samples() -> Iterator[Sample]:
-    compiled, python = CompiledKernel(LIBRARY), PythonKernel()
+    compiled, python = KERNEL, PythonKernel()
     for name, data in _responses():
         for query in _QUERIES:
             yield Sample(name=f"{name}, {query}", content=data, decode=BothKernels(compiled, python, query))

@@ -1,17 +1,16 @@
-"""Both scanners, for tests that hold for either."""
+"""The scanner of the product and that of the oracle, for tests that hold for either."""
 
 from __future__ import annotations
 
 import pytest
 
-from raft.records.compiled_scanner import LIBRARY, CompiledScanner
-from raft.records.python_scanner import PythonScanner
-from raft.records.scanner import Scanner
+from raft.records import scanner as compiled_scanner
+from tests.oracles.scanner import PythonScanner, Scanner
 
 
 @pytest.fixture(scope="session")
 def compiled() -> Scanner:
-    return CompiledScanner(LIBRARY)
+    return compiled_scanner
 
 
 @pytest.fixture(scope="session")

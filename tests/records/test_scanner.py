@@ -8,10 +8,12 @@ from random import Random
 import pytest
 
 from raft.errors import DecodeError
-from raft.records.murmur import murmur_hash
+from raft.native.library import Outcome
 from raft.records.record import Record, read_records_section, write_record
-from raft.records.scanner import Outcome, Scanner, Section, TimedRecord
+from raft.records.scanner import Section, TimedRecord
 from raft.types import Offset
+from tests.oracles.murmur import murmur_hash
+from tests.oracles.scanner import Scanner
 from tests.records.samples import RICH
 from tests.records.sections import (
     INT64_MAX,
@@ -64,7 +66,7 @@ def timed(*timestamps_ms: int) -> Section:
 )
 @pytest.mark.rule("CLIENT-12")
 def test_sound_records_pass(scanner: Scanner, section: Section) -> None:
-    checked = scanner.check(section, with_checksum=False)
+    checked = scanner.check_records(section, with_checksum=False)
 
     assert (checked.outcome, checked.content_checksum) == (Outcome.DONE, None)
 
@@ -137,7 +139,7 @@ def test_sound_records_pass(scanner: Scanner, section: Section) -> None:
 )
 @pytest.mark.rule("CLIENT-12")
 def test_unsound_record_is_found(scanner: Scanner, section: Section, outcome: Outcome, failed_record: int) -> None:
-    checked = scanner.check(section, with_checksum=True)
+    checked = scanner.check_records(section, with_checksum=True)
 
     assert (checked.outcome, checked.failed_record, checked.content_checksum) == (outcome, failed_record, None)
     assert f"record {failed_record} of the batch" in str(checked.refusal())
@@ -147,8 +149,11 @@ def test_records_are_searched_at_their_position(scanner: Scanner) -> None:
     alone = section_of_records(RICH)
     inside = alone._replace(data=b"abc" + bytes(alone.data) + b"\xff" * 9, start=3, end=3 + len(alone.data))
 
-    assert scanner.check(inside, with_checksum=True) == scanner.check(alone, with_checksum=True)
-    assert scanner.check(inside._replace(end=inside.end - 1), with_checksum=False).outcome is Outcome.RECORD_MALFORMED
+    assert scanner.check_records(inside, with_checksum=True) == scanner.check_records(alone, with_checksum=True)
+    assert (
+        scanner.check_records(inside._replace(end=inside.end - 1), with_checksum=False).outcome
+        is Outcome.RECORD_MALFORMED
+    )
 
 
 @pytest.mark.parametrize("records", [RICH, ()], ids=["some", "none"])
@@ -157,7 +162,7 @@ def test_records_may_lie_in_a_buffer(scanner: Scanner, records: tuple[Record, ..
 
     buffered = section._replace(data=memoryview(bytearray(section.data)))
 
-    assert scanner.check(buffered, with_checksum=True) == scanner.check(section, with_checksum=True)
+    assert scanner.check_records(buffered, with_checksum=True) == scanner.check_records(section, with_checksum=True)
     assert scanner.find_first(buffered, NOW_MS) == scanner.find_first(section, NOW_MS)
 
 
@@ -165,7 +170,7 @@ def test_records_may_lie_in_a_buffer(scanner: Scanner, records: tuple[Record, ..
 
 
 def checksum_of(scanner: Scanner, *records: Record) -> int:
-    checksum = scanner.check(section_of_records(records), with_checksum=True).content_checksum
+    checksum = scanner.check_records(section_of_records(records), with_checksum=True).content_checksum
     assert checksum is not None
     return checksum
 
@@ -256,9 +261,9 @@ def test_scanners_agree_on_any_bytes(compiled: Scanner, python: Scanner, round_n
     for _ in range(500):
         section = bent(dice, section_of_records(random_records(dice, dice.choice([1, 2, 3, 20]))))
 
-        checked = compiled.check(section, with_checksum=True)
+        checked = compiled.check_records(section, with_checksum=True)
 
-        assert checked == python.check(section, with_checksum=True)
+        assert checked == python.check_records(section, with_checksum=True)
         timestamp_ms = NOW_MS + dice.randrange(-200, 110_000)
         assert compiled.find_first(section, timestamp_ms) == python.find_first(section, timestamp_ms)
         sound += checked.outcome is Outcome.DONE

@@ -12,8 +12,9 @@ from typing import cast
 
 import pytest
 
-from raft.records.scanner import Outcome, Scanner
+from raft.native.library import Outcome
 from tests.columns.guarded_memory import GuardedMemory
+from tests.oracles.scanner import Scanner
 from tests.records.sections import NOW_MS, bent, random_records, section_of_records
 
 SEED = 1
@@ -35,13 +36,13 @@ def test_scanner_stays_inside_of_any_input(compiled: Scanner, python: Scanner) -
         guarded = section._replace(data=address)
         timestamp_ms = NOW_MS + dice.randrange(-200, 110_000)
 
-        checked = compiled.check(guarded, with_checksum=dice.random() < 0.7)
+        checked = compiled.check_records(guarded, with_checksum=dice.random() < 0.7)
         found = compiled.find_first(guarded, timestamp_ms)
 
         sound_count += checked.outcome is Outcome.DONE
         if number % COMPARED_EVERY == 0:
             with_checksum = checked.content_checksum is not None
-            assert checked == python.check(section, with_checksum=with_checksum)
+            assert checked == python.check_records(section, with_checksum=with_checksum)
             assert found == python.find_first(section, timestamp_ms)
 
     # The test proves nothing if all inputs, or none, are refused.

@@ -32,11 +32,8 @@ def wheel_contents(platform: str) -> dict[str, bytes]:
     suffix, library = (".so", elf(183)) if platform == LINUX else (".dylib", mach_o(0x0100000C))
     return {
         **dict.fromkeys(MODULES, b""),
-        "raft/records/scanner.c": b"",
-        f"raft/records/libscanner{suffix}": library,
-        "raft/compaction/compactor.c": b"",
-        f"raft/compaction/libcompactor{suffix}": library,
-        f"datasource/columns/libkernel{suffix}": library,
+        "raft/native/scanner.c": b"",
+        f"raft/native/libkraft{suffix}": library,
         f"{INFO}/METADATA": b"Metadata-Version: 2.4\nVersion: 1.2.3\n",
         f"{INFO}/WHEEL": f"Root-Is-Purelib: false\nTag: py3-none-{platform}\n".encode(),
         f"{INFO}/RECORD": b"",
@@ -62,23 +59,21 @@ def test_wheel_is_in_order_when_it_holds_what_it_should(tmp_path: Path, platform
     [
         pytest.param({"raft/__init__.py": None}, "raft/__init__.py is missing", id="module"),
         pytest.param({"datasource/py.typed": None}, "datasource/py.typed is missing", id="mark of a typed package"),
+        pytest.param({"raft/native/libkraft.so": None}, "raft/native/libkraft.so is missing", id="compiled library"),
         pytest.param(
-            {"raft/records/libscanner.so": None}, "raft/records/libscanner.so is missing", id="compiled library"
-        ),
-        pytest.param(
-            {"raft/records/libscanner.dylib": b""},
-            "raft/records/libscanner.dylib is not expected",
+            {"raft/native/libkraft.dylib": b""},
+            "raft/native/libkraft.dylib is not expected",
             id="library of another platform",
         ),
         pytest.param({"tests/test_node.py": b""}, "tests/test_node.py is not expected", id="file of the repository"),
         pytest.param(
-            {"raft/records/libscanner.so": elf(62)},
-            "raft/records/libscanner.so is built for x86_64",
+            {"raft/native/libkraft.so": elf(62)},
+            "raft/native/libkraft.so is built for x86_64",
             id="library of another machine",
         ),
         pytest.param(
-            {"raft/records/libscanner.so": b"text that is no library"},
-            "raft/records/libscanner.so is built for an unknown machine",
+            {"raft/native/libkraft.so": b"text that is no library"},
+            "raft/native/libkraft.so is built for an unknown machine",
             id="no library",
         ),
         pytest.param(
@@ -103,14 +98,15 @@ def test_wheel_is_refused_when_a_file_is_wrong(
 
 SOURCES = {
     "pyproject.toml",
-    "build_kernel.py",
+    "build_native.py",
     "README.md",
     "LICENSE",
     "PKG-INFO",
-    "raft/records/record.h",
-    "raft/records/scanner.c",
-    "raft/compaction/compactor.c",
-    "datasource/columns/kernel.c",
+    "raft/native/record.h",
+    "raft/native/scanner.c",
+    "raft/native/compactor.c",
+    "raft/native/columns.c",
+    "raft/native/version.c",
 } | MODULES
 
 
@@ -118,11 +114,11 @@ SOURCES = {
     ("names", "problems"),
     [
         pytest.param(SOURCES, [], id="in order"),
-        pytest.param(SOURCES - {"build_kernel.py"}, ["build_kernel.py is missing"], id="build hook"),
+        pytest.param(SOURCES - {"build_native.py"}, ["build_native.py is missing"], id="build hook"),
         pytest.param(SOURCES - {"raft/__init__.py"}, ["raft/__init__.py is missing"], id="module"),
         pytest.param(
-            SOURCES | {"raft/records/libscanner.so"},
-            ["raft/records/libscanner.so is not expected"],
+            SOURCES | {"raft/native/libkraft.so"},
+            ["raft/native/libkraft.so is not expected"],
             id="compiled library",
         ),
     ],

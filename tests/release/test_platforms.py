@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 
-from build_kernel import TARGETS, VARIABLE, Target, chosen_platform, host_platform
+from build_native import TARGETS, VARIABLE, BuildError, Target, chosen_platform, compile_library, host_platform
 from scripts.release.building import PLATFORMS
 
 ROOT = Path(__file__).parents[2]
@@ -27,8 +28,18 @@ def test_build_is_for_this_machine_when_no_platform_is_named() -> None:
 
 
 def test_build_is_refused_when_the_platform_is_unknown() -> None:
-    with pytest.raises(ValueError, match=f"{VARIABLE}=win_amd64: expected one of manylinux_2_17_x86_64, "):
+    with pytest.raises(BuildError, match=f"{VARIABLE}=win_amd64: expected one of manylinux_2_17_x86_64, "):
         chosen_platform("win_amd64")
+
+
+def test_build_without_a_compiler_says_what_is_needed(tmp_path: Path) -> None:
+    target = Target(None, ".so")
+    (tmp_path / target.library).parent.mkdir(parents=True)
+
+    for compiler in (["/nowhere/cc"], [sys.executable, "-m", "no_ziglang"]):
+        with pytest.raises(BuildError, match=r"could not compile the C sources in raft/native .*package ziglang"):
+            compile_library(tmp_path, target, compiler)
+    assert not (tmp_path / target.library).exists()
 
 
 def test_build_requires_the_versions_that_are_tested() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from itertools import count
 
 from raft.compaction import SnapshotOrder, make_snapshot
-from raft.compaction.load_compactor import load_compactor
+from raft.compaction.compactor import Compactor
 from raft.core import CoreConfig, RaftCore
 from raft.core.effects import SendRequest, SendResponse
 from raft.core.events import AppendRequested
@@ -121,7 +121,7 @@ class SnapshotsAtOnce:
         problem = self.problem
         if problem is None:
             try:
-                for _ in make_snapshot(self._files, FOLDER, order, load_compactor(now_ms=0, delete_retention_ms=0)):
+                for _ in make_snapshot(self._files, FOLDER, order, Compactor(now_ms=0, delete_retention_ms=0)):
                     pass
             except StorageError as error:
                 problem = str(error)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 
 from raft.compaction import SnapshotOrder, make_snapshot
-from raft.compaction.python_compactor import PythonCompactor
+from raft.compaction.compactor import Compactor
 from raft.errors import DiskFullError, StorageError
 from tests.memory_files.files import PowerCutError
 from tests.simulation.broken import BrokenInvariantError
@@ -55,9 +55,7 @@ class SimulatedSnapshotMaker:
 
     def make(self, order: SnapshotOrder, done: Callable[[str | None], None]) -> None:
         """See `SnapshotMaker.make`."""
-        compactor = PythonCompactor(
-            now_ms=self._loop.wall_clock_ms(), delete_retention_ms=self._plan.delete_retention_ms
-        )
+        compactor = Compactor(now_ms=self._loop.wall_clock_ms(), delete_retention_ms=self._plan.delete_retention_ms)
         making = make_snapshot(self._files, DIRECTORY, order, compactor)
         turn_ms = self._dice.between(self._plan.make_ms) // _PIECES
         self._was_damaged = False

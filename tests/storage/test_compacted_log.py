@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import pytest
 
 from raft.compaction import SnapshotOrder, make_snapshot
-from raft.compaction.load_compactor import load_compactor
+from raft.compaction.compactor import Compactor
 from raft.epoch_cache import EpochCache
 from raft.errors import StorageError
 from raft.records.batch import build_batch, read_records
@@ -82,7 +82,7 @@ class Store:
         """Make a snapshot that ends with the log."""
         self.roll()
         order = self.order(keeps_records=keeps_records)
-        for _ in make_snapshot(self.files, PARTITION, order, load_compactor(now_ms=0, delete_retention_ms=1_000)):
+        for _ in make_snapshot(self.files, PARTITION, order, Compactor(now_ms=0, delete_retention_ms=1_000)):
             pass
         self.directory.finish_snapshot(order.end)
         return order.end
@@ -269,7 +269,7 @@ def test_snapshot_is_not_made_from_a_damaged_segment() -> None:
     files.flip_bit(f"{PARTITION}/{0:020d}.log", 70)
 
     with pytest.raises(StorageError, match=r"no snapshot is made of .*checksum"):
-        for _ in make_snapshot(files, PARTITION, order, load_compactor(now_ms=0, delete_retention_ms=0)):
+        for _ in make_snapshot(files, PARTITION, order, Compactor(now_ms=0, delete_retention_ms=0)):
             pass
     assert store.directory.snapshots.newest() is None
 

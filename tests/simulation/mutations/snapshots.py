@@ -9,7 +9,7 @@ import pytest
 
 from raft.compaction import making
 from raft.compaction.batch_runs import Run
-from raft.compaction.python_compactor import PythonCompactor
+from raft.compaction.compactor import Compactor
 from raft.core import fetching, loading, machine, responses
 from raft.core.effects import CutLog
 from raft.core.events import LogCutRequested
@@ -17,9 +17,8 @@ from raft.core.messages import FetchRequest, FetchSnapshotResponse
 from raft.core.state import State
 from raft.epoch_cache import EpochCache
 from raft.errors import DecodeError
-from raft.records.batch import read_records
+from raft.records.batch import build_sparse_batch, read_records
 from raft.records.header import batch_size_bytes, read_header
-from raft.records.record import Record
 from raft.records.split import walk_batches
 from raft.runtime.piecewise_read import PiecewiseRead
 from raft.runtime.snapshot_keeper import SnapshotKeeper, _Look
@@ -79,22 +78,23 @@ def first_epoch_left_out_of_a_snapshot(patch: pytest.MonkeyPatch) -> None:
 @mutation(breaks=("SNAPSHOT-2",), caught_by=("SnapshotsHoldTheState",))
 def older_values_of_a_key_are_kept(patch: pytest.MonkeyPatch) -> None:
     """A snapshot has all records, not the newest of each key."""
-    patch.setattr(PythonCompactor, "note", lambda *_: None)
+    patch.setattr(Compactor, "note", lambda *_: None)
 
 
 @mutation(breaks=("SNAPSHOT-2",), caught_by=("SnapshotsHoldTheState",))
 def deleted_key_comes_back(patch: pytest.MonkeyPatch) -> None:
     """A tombstone goes, and the older value of its key stays."""
-    note = PythonCompactor.note
+    note = Compactor.note
 
-    def note_values(compactor: PythonCompactor, batches: bytes) -> None:
-        note(compactor, batches)
+    def note_values(compactor: Compactor, batches: bytes) -> None:
         for batch in walk_batches(batches):
-            for record in read_records(batch.payload):
-                if record.value is None and record.key is not None:
-                    compactor._newest.pop(record.key, None)
+            header = batch.header
+            values = [record for record in read_records(batch.payload) if record.value is not None]
+            if values:
+                base, last = header.base_offset, header.last_offset
+                note(compactor, build_sparse_batch(values, base_offset=base, last_offset=last, epoch=header.epoch))
 
-    patch.setattr(PythonCompactor, "note", note_values)
+    patch.setattr(Compactor, "note", note_values)
 
 
 @mutation(breaks=("SNAPSHOT-2", "TXN-10"), caught_by=("SnapshotsHoldTheState",))
@@ -176,10 +176,13 @@ def log_is_cut_past_the_high_watermark(patch: pytest.MonkeyPatch) -> None:
 def tombstone_is_removed_too_early(patch: pytest.MonkeyPatch) -> None:
     """The first snapshot behind a tombstone does not have it, however long tombstones are to be kept."""
 
-    def horizon_of(_compactor: PythonCompactor, record: Record, _payload: bytes) -> int | None:
-        return 0 if record.value is None else None
+    begin = Compactor.__init__
 
-    patch.setattr(PythonCompactor, "_horizon_of", horizon_of)
+    def begin_without_retention(compactor: Compactor, *, now_ms: int, delete_retention_ms: int) -> None:
+        del delete_retention_ms
+        begin(compactor, now_ms=now_ms, delete_retention_ms=0)
+
+    patch.setattr(Compactor, "__init__", begin_without_retention)
 
 
 @mutation(breaks=("SNAPSHOT-2",), caught_by=("SnapshotsHoldTheState",))

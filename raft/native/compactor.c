@@ -31,10 +31,6 @@
 #define LARGEST_BATCH_BYTES (64 << 10)
 #define LONGEST_BATCH ((int64_t)1 << 30)
 
-enum { NO_MEMORY = -4 };
-
-EXPORTED const int64_t compactor_version = 1;
-
 struct slot {
     uint64_t hash[2];
     int64_t offset; /* of the newest record; -1 in an empty slot */

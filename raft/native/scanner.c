@@ -1,17 +1,13 @@
 /*
  * Reads the records of one batch without making objects of them: checks each record, computes the checksum of their
- * content, and finds the first record of a time. `python_scanner.py` does the same in Python.
+ * content, and finds the first record of a time.
  *
- * The structures are those of `compiled_scanner.py`, field by field. A change of one needs a new SCANNER_VERSION here
- * and there, so that a library of another version is refused.
+ * The structures are those of `raft/records/scanner.py`, field by field. A change of one needs a new version of the
+ * library (`version.c`).
  */
 #include <string.h>
 
 #include "record.h"
-
-#define SCANNER_VERSION 2
-
-EXPORTED const int64_t scanner_version = SCANNER_VERSION;
 
 /* The position of the records of one batch, and the fields of its header that are needed. */
 struct section {
@@ -47,7 +43,11 @@ INLINE uint64_t load_little_endian(const uint8_t *bytes, size_t size) {
     return word;
 }
 
-/* MurmurHash64A with seed 0; see `murmur.py`. */
+/*
+ * MurmurHash64A with seed 0; source: Austin Appleby, MurmurHash2, 64-bit version for 64-bit platforms. CRC-32C is not
+ * used here because it is linear: when two rows swap their values, the sum of their checksums often stays the same. The
+ * hash does not protect against deliberate collisions.
+ */
 INLINE uint64_t murmur_hash(const uint8_t *bytes, int64_t size) {
     uint64_t hashed = (uint64_t)size * MULTIPLIER;
     bool has_words = size >= 8;

@@ -1,29 +1,25 @@
-"""The compactor in Python: for machines without the library in C, and the reference that the tests compare it with."""
+"""The compactor in Python, which is written to be easy to verify: tests compare `raft.compaction.compactor` with it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from raft.compaction.compactor import LARGEST_BATCH_BYTES
+from raft.compaction.compactor import Compactor
 from raft.records.batch import build_sparse_batch, read_records
 from raft.records.header import DELETE_HORIZON, HEADER, attributes_of, base_timestamp_ms_of
 from raft.records.record import Record, write_record
 from raft.records.split import walk_batches
 from raft.types import Batch, Epoch, Offset
 
+LARGEST_BATCH_BYTES = 64 << 10
+"""Records of one epoch are written together, in batches of about this size."""
+
 _LONGEST_BATCH = 1 << 30
 """Offsets of a batch lie closer together than this: the difference is an int32."""
 
 
-class PythonCompactor:
-    """See `Compactor`.
-
-    Args:
-        now_ms: wall clock, since 1970.
-        delete_retention_ms: how long tombstones are kept after the first snapshot that has them.
-    """
-
-    name = "python"
+class PythonCompactor(Compactor):
+    """See `Compactor`."""
 
     def __init__(self, *, now_ms: int, delete_retention_ms: int) -> None:
         self._now_ms = now_ms
@@ -35,18 +31,15 @@ class PythonCompactor:
         self._horizon_ms: int | None = None
 
     def note(self, batches: bytes) -> None:
-        """See `Compactor.note`."""
         for batch in walk_batches(batches):
             for record in read_records(batch.payload):
                 if record.key is not None:
                     self._newest[record.key] = record.offset
 
     def retain(self, batches: bytes) -> bytes:
-        """See `Compactor.retain`."""
         return b"".join(piece for batch in walk_batches(batches) for piece in self._retain_of(batch))
 
     def finish(self) -> bytes:
-        """See `Compactor.finish`."""
         if not self._pending:
             return b""
         finished = build_sparse_batch(

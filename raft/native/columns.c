@@ -7,22 +7,12 @@
  * not change in between. All functions are inlined, and `is_writing` and `has_timestamps` are constants, so each run is
  * compiled by itself.
  *
- * The structures are those of `structures.py`, field by field. A change of one needs a new KERNEL_VERSION here and
- * there, so that a library of another version is refused.
+ * The structures are those of `datasource/columns/structures.py`, field by field. A change of one needs a new version
+ * of the library (`version.c`).
  */
 #include <string.h>
 
 #include "record.h"
-
-#define KERNEL_VERSION 3
-
-EXPORTED const int64_t kernel_version = KERNEL_VERSION;
-
-/* Outcomes besides those of `record.h`; `kernel.py` has the messages. */
-enum kernel_outcome {
-    ARROW_MALFORMED = -4, /* Arrow offsets that point outside of their data */
-    OUTPUT_FULL = -5,     /* the output is smaller than counted */
-};
 
 /* ---- From records to columns ---------------------------------------------------------------------------------- */
 

@@ -3,7 +3,7 @@
 CRC-32C is not used for these because it is linear: when two rows swap their values, the sum of their checksums often
 stays the same. The hash does not protect against deliberate collisions.
 
-Source: Austin Appleby, MurmurHash2, 64-bit version for 64-bit platforms; `scanner.c` has the same in C.
+Source: Austin Appleby, MurmurHash2, 64-bit version for 64-bit platforms; `raft/native/scanner.c` has the same in C.
 """
 
 from __future__ import annotations
