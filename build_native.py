@@ -108,8 +108,9 @@ def compile_library(root: Path, target: Target, compiler: Sequence[str] = COMPIL
         try:
             subprocess.run(command, check=True)
         except (OSError, subprocess.CalledProcessError) as error:
+            reason = f"exit code {error.returncode}" if isinstance(error, subprocess.CalledProcessError) else error
             raise BuildError(
-                f"`{' '.join(compiler)}` could not compile the C sources in {FOLDER.as_posix()} ({error}). It comes "
+                f"`{' '.join(compiler)}` could not compile the C sources in {FOLDER.as_posix()} ({reason}). It comes "
                 "with the package ziglang, which has to be installed and to run on this machine. A wheel of a release "
                 "needs no compiler: there is one for Linux (glibc 2.17) on x86-64 and aarch64, and for macOS 11 on "
                 "x86-64 and arm64"
