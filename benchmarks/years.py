@@ -32,8 +32,8 @@ from benchmarks.results import FOLDER
 from raft.client import Client
 from raft.local import LocalQuorum
 from raft.records.batch import build_batch, read_records
+from raft.records.batches import read_batches
 from raft.records.record import Record
-from raft.records.split import split_batches
 from raft.types import NodeId, Offset
 
 APPENDS, KEYS, KILLS = 20_000_000, 100_000, 8
@@ -184,7 +184,7 @@ def read_back(client: Client) -> dict[bytes, bytes]:
     offset, end_offset = client.log_start_offset(), client.last_stable_offset()
     while offset < end_offset:
         fetched = client.fetch(offset, max_bytes=4 << 20)
-        for batch in split_batches(fetched.records):
+        for batch in read_batches(fetched.records):
             if not batch.header.is_control:
                 for record in read_records(batch.payload):
                     assert record.key is not None, "the log takes records with keys only"

@@ -16,7 +16,7 @@ from datasource.task_rows import Query, TaskRows
 from datasource.write_errors import WriteTooLargeError, of_refusal
 from raft.client import MULTIPART_WRITES_LEVEL, WriteKey
 from raft.errors import RequestError
-from raft.records.header import HEADER
+from raft.records.header_fields import HEADER
 
 MESSAGE_BYTES = 128 << 10
 """Most bytes of rows in a commit message: more are appended faster as a part (`make bench ONLY=sink`)."""

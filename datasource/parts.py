@@ -15,7 +15,7 @@ from datasource.columns import encode_batch, encoded_size
 from raft.client import Client, WriteId
 from raft.client.part import Part
 from raft.errors import ErrorCode, RequestError
-from raft.records.header import HEADER
+from raft.records.header_fields import HEADER
 from raft.types import WritePart
 
 BATCH_BYTES = 4 << 20

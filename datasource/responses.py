@@ -18,7 +18,7 @@ from datasource.options import ReadOptions
 from datasource.planning import data_loss
 from raft.client import AbortedFilter, Fetched
 from raft.errors import CorruptBatchError, DecodeError
-from raft.records.header import HEADER, LENGTH_END, check_crc
+from raft.records.header_fields import HEADER, check_crc, fields_at
 from raft.types import Endpoint, Offset
 
 _logger = logging.getLogger(__name__)
@@ -102,7 +102,7 @@ class _BatchBytes:
 
     @property
     def base_offset(self) -> Offset:
-        return Offset(HEADER.unpack_from(self.data)[0])
+        return fields_at(self.data).base_offset
 
     @property
     def has_right_checksum(self) -> bool:
@@ -115,18 +115,18 @@ class _BatchBytes:
     @property
     def claimed_end(self) -> Offset | None:
         """The end offset, if its checksum is right or two fields of the header agree on it; None otherwise."""
-        fields = HEADER.unpack_from(self.data)
-        base_offset, last_offset_delta, record_count = fields[0], fields[6], fields[-1]
-        if last_offset_delta >= 0 and (record_count == last_offset_delta + 1 or self.has_right_checksum):
-            return Offset(base_offset + last_offset_delta + 1)
+        fields = fields_at(self.data)
+        agrees = fields.record_count == fields.last_offset_delta + 1
+        if fields.last_offset_delta >= 0 and (agrees or self.has_right_checksum):
+            return fields.end_offset
         return None
 
 
-def _split(records: bytes) -> Iterator[_BatchBytes]:
+def _by_length(records: bytes) -> Iterator[_BatchBytes]:
     """Yield the batches of a response by their lengths; a partial one at the end only if it is the first."""
     position = 0
     while len(records) - position >= HEADER.size:
-        size = LENGTH_END + HEADER.unpack_from(records, position)[1]
+        size = fields_at(records, position).size_bytes
         if size > len(records) - position and position > 0:
             return
         data = records[position : position + size] if size >= HEADER.size else records[position:]
@@ -135,7 +135,7 @@ def _split(records: bytes) -> Iterator[_BatchBytes]:
 
 
 def _one_by_one(options: ReadOptions, fetched: Fetched, offset: Offset, end: Offset) -> Rows:
-    batches, aborted = list(_split(fetched.records)), _filter_of(fetched)
+    batches, aborted = list(_by_length(fetched.records)), _filter_of(fetched)
     if not batches:
         data_loss(options, f"cannot read offsets {offset} to {end}: {len(fetched.records)} bytes are not a batch")
         return end

@@ -5,13 +5,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from datasource.columns.walk import Batches
+from datasource.columns.batch_table import Batches
 from raft.client import AbortedFilter
-from raft.records.header import CONTROL, HEADER, TRANSACTIONAL, read_header
+from raft.records.header import read_header
+from raft.records.header_fields import CONTROL, HEADER, TRANSACTIONAL, fields_at
 from raft.types import Offset
-
-_PRODUCER_ID = 9
-"""Index of the producer id in `HEADER`."""
 
 
 def aborted_batches(data: bytes, batches: Batches, aborted: AbortedFilter) -> npt.NDArray[np.bool_]:
@@ -19,7 +17,7 @@ def aborted_batches(data: bytes, batches: Batches, aborted: AbortedFilter) -> np
 
     Args:
         data: the fetch response.
-        batches: all of its batches, as `walk_batches` returns them.
+        batches: all of its batches, as `read_batch_table` returns them.
         aborted: has been told of the batches before.
 
     Raises:
@@ -31,7 +29,7 @@ def aborted_batches(data: bytes, batches: Batches, aborted: AbortedFilter) -> np
         position = int(batch["records_start"]) - HEADER.size
         is_control = bool(batch["attributes"] & CONTROL)
         found[index] = aborted.drops_transactional(
-            HEADER.unpack_from(data, position)[_PRODUCER_ID],
+            fields_at(data, position).producer_id,
             Offset(int(batch["base_offset"] + batch["last_offset_delta"])),
             read_header(data, position).control_types if is_control else (),
         )

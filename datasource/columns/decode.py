@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow as pa
 
 from datasource.columns.aborted import aborted_batches
+from datasource.columns.batch_table import Batches, read_batch_table
 from datasource.columns.kernel import KERNEL, Kernel
 from datasource.columns.schema import header_lists, read_schema
-from datasource.columns.walk import Batches, walk_batches
 from raft.client import AbortedFilter
 from raft.errors import DecodeError
 from raft.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES, decompress
-from raft.records.header import COMPRESSION_MASK, CONTROL
+from raft.records.header_fields import COMPRESSION_MASK, CONTROL
 from raft.types import Offset
 
 DEFAULT_MAX_ARROW_BYTES = 128 << 20
@@ -70,7 +70,7 @@ def decode(
             timestamp that Spark cannot represent. Names the offset.
     """
     assert max(max_arrow_bytes, max_decompressed_bytes) < 1 << 31, "Arrow's offsets have 32 bits"
-    batches, next_offset = walk_batches(data)
+    batches, next_offset = read_batch_table(data)
     is_wanted = batches["base_offset"] + batches["last_offset_delta"] >= start_offset
     is_wanted &= batches["base_offset"] < end_offset
     if aborted is not None:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from crc32c import crc32c
 
 from datasource.columns.kernel import KERNEL, Kernel
 from datasource.columns.rows import RecordBatches, Rows, chunks_of
 from raft.errors import ErrorCode, RequestError
 from raft.records.batch import UNPLACED_EPOCH
-from raft.records.header import CHECKED_FROM, HEADER, LENGTH_END, MAGIC, TRANSACTIONAL
-
-CHECKSUM = struct.Struct(">I")
+from raft.records.header_fields import HEADER, LENGTH_END, TRANSACTIONAL, make_header
 
 MAX_BATCH_BYTES = 2**31 - 1 + LENGTH_END
 """The largest batch whose length fits into the header."""
@@ -91,40 +87,20 @@ def encode_batch(
         )
         position += chunk_size
         offset_delta += rows.row_count
-    writer = (-1 if producer_id is None else producer_id, producer_epoch, base_sequence)
-    attributes = TRANSACTIONAL if is_transactional else 0
-    timestamps_ms = (base_timestamp_ms, _max_timestamp_ms(chunks, timestamp_ms))
-    _write_header(batch.data, attributes, row_count=row_count, timestamps_ms=timestamps_ms, writer=writer)
-    return batch.tobytes()
-
-
-def _write_header(
-    batch: memoryview, attributes: int, *, row_count: int, timestamps_ms: tuple[int, int], writer: tuple[int, int, int]
-) -> None:
-    """Write the header of a batch whose records are in place.
-
-    Args:
-        batch: the batch.
-        attributes: its bits.
-        row_count: number of its records.
-        timestamps_ms: base timestamp, and largest timestamp.
-        writer: the three producer fields.
-    """
-    HEADER.pack_into(
-        batch,
-        0,
-        0,  # base offset
-        len(batch) - LENGTH_END,
-        UNPLACED_EPOCH,
-        MAGIC,
-        0,  # checksum, which is written last
-        attributes,
-        row_count - 1,
-        *timestamps_ms,
-        *writer,
-        row_count,
+    batch.data[: HEADER.size] = make_header(
+        batch.data[HEADER.size :],
+        base_offset=0,
+        epoch=UNPLACED_EPOCH,
+        attributes=TRANSACTIONAL if is_transactional else 0,
+        last_offset_delta=row_count - 1,
+        base_timestamp_ms=base_timestamp_ms,
+        max_timestamp_ms=_max_timestamp_ms(chunks, timestamp_ms),
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        base_sequence=base_sequence,
+        record_count=row_count,
     )
-    CHECKSUM.pack_into(batch, CHECKED_FROM - CHECKSUM.size, crc32c(batch[CHECKED_FROM:]))
+    return batch.tobytes()
 
 
 def _base_timestamp_ms(chunks: Sequence[Rows], otherwise_ms: int) -> int:

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from datasource.columns.batch_table import Batches
 from datasource.columns.rows import Rows
 from datasource.columns.schema import TIMESTAMP_TYPE, header_lists
 from datasource.columns.structures import (
@@ -18,7 +19,6 @@ from datasource.columns.structures import (
     int64_address,
     offsets_room,
 )
-from datasource.columns.walk import Batches
 from raft.errors import DecodeError
 from raft.native.library import FUNCTIONS, Outcome
 

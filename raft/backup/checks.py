@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from raft.errors import DecodeError
-from raft.records.header import HEADER, batch_size_bytes
-from raft.records.split import walk_headers
+from raft.records.batches import read_headers
+from raft.records.header_fields import HEADER, batch_size_bytes
 from raft.snapshots import SnapshotScan
 from raft.types import LARGEST_BATCH_BYTES, LOG_BEGIN, Epoch, Offset, OffsetAndEpoch
 
@@ -81,7 +81,7 @@ class BackupCheck:
         if size is None or size > len(self._unread):
             return
         start = self._position
-        for header in walk_headers(bytes(self._unread)):
+        for header in read_headers(bytes(self._unread)):
             if header.base_offset != self.end.offset or header.epoch < self.end.epoch:
                 raise DecodeError(
                     f"batch at offset {header.base_offset} of epoch {header.epoch}, expected offset {self.end.offset} "

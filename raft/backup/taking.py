@@ -25,7 +25,7 @@ from raft.client.replication import replicate, replicate_snapshot
 from raft.client.session import Deadline, Session
 from raft.client.steps import Operation
 from raft.errors import ConfigError, DecodeError, ErrorCode, RaftError, RequestError
-from raft.records.split import walk_batches
+from raft.records.batches import read_batches
 from raft.types import LOG_BEGIN, Epoch, NodeId, Offset, OffsetAndEpoch
 
 _logger = logging.getLogger(__name__)
@@ -192,7 +192,7 @@ class _Copy:
                 )
             before = position
             try:
-                for batch in walk_batches(copied.records):
+                for batch in read_batches(copied.records):
                     header = batch.header
                     if header.end_offset > end_offset:
                         break

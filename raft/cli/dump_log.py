@@ -19,7 +19,8 @@ from raft.properties import parse_properties
 from raft.records.batch import read_records
 from raft.records.control import read_control_records
 from raft.records.control_json import control_record_to_json
-from raft.records.header import attributes_of, batch_size_bytes, check_crc, read_header
+from raft.records.header import read_header
+from raft.records.header_fields import attributes_of, batch_size_bytes, check_crc
 from raft.storage.flushed_mark import FlushedOffsets
 from raft.storage.producer_snapshot import decode_producer_snapshot
 from raft.types import BatchHeader, Offset

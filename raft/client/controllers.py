@@ -26,7 +26,7 @@ from raft.client.session import Deadline, ResponseStatus, Session
 from raft.client.steps import Operation
 from raft.errors import DecodeError, ErrorCode, OffsetOutOfRangeError
 from raft.records.batch import read_records
-from raft.records.split import split_batches, walk_headers
+from raft.records.batches import read_batches, read_headers
 from raft.types import Epoch, Offset, OffsetAndEpoch
 from raft.wire.mapping.partition import epoch_or_none, sole_partition
 from raft.wire.messages import fetch
@@ -116,7 +116,7 @@ def find_offset(session: Session, deadline: Deadline, timestamp: int) -> Operati
     offset = probe.log_start_offset
     while offset < probe.high_watermark:
         fetched = yield from fetch_committed(session, deadline, offset, max_bytes=_SCAN_BYTES, max_wait_ms=0)
-        for batch in split_batches(fetched.records):
+        for batch in list(read_batches(fetched.records)):
             if not batch.header.is_control and batch.header.max_timestamp_ms >= timestamp:
                 for record in read_records(batch.payload):
                     if record.timestamp_ms >= timestamp:
@@ -194,7 +194,7 @@ def _fetch(
 def _committed(response: _Response) -> bytes:
     """The committed batches of a response."""
     end = 0
-    for header in walk_headers(response.records):
+    for header in read_headers(response.records):
         if header.end_offset > response.high_watermark:
             break
         end += header.size_bytes

@@ -11,8 +11,8 @@ from raft.client.results import Fetched
 from raft.client.settings import ClientSettings
 from raft.errors import CorruptBatchError, DecodeError
 from raft.records.batch import read_records
+from raft.records.batches import read_batches
 from raft.records.record import Record
-from raft.records.split import walk_batches
 from raft.types import Batch, Offset
 
 DEFAULT_FETCH_BYTES = 4 << 20
@@ -127,7 +127,7 @@ class Reader(ClientUser):
         """
         aborted = AbortedFilter(fetched.aborted)
         try:
-            for batch in walk_batches(fetched.records):
+            for batch in read_batches(fetched.records):
                 if not aborted.drops(batch.header):
                     yield batch
                 batch_end = batch.header.end_offset

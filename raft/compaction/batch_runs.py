@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from crc32c import crc32c
-
 from raft.errors import DecodeError
 from raft.records.compression import Compression, compress, decompress
-from raft.records.header import (
-    CHECKED_FROM,
+from raft.records.header_fields import (
     COMPRESSION_MASK,
     CONTROL,
     HEADER,
-    LENGTH_END,
     TRANSACTIONAL,
-    attributes_of,
-    batch_size_bytes,
+    HeaderFields,
     check_crc,
+    make_header,
+    whole_batches,
 )
-from raft.records.stored_header import StoredHeader, read_stored_header
 from raft.storage.span_check import SpanCheck
-from raft.storage.spans import place_at
 
 _READ_BYTES = 1 << 20
 _LARGEST_DECOMPRESSED_BYTES = (1 << 31) - 1
-_ATTRIBUTES = struct.Struct(">h")
-_LENGTH = struct.Struct(">i")
-_CHECKSUM = struct.Struct(">I")
-_PLACE = struct.Struct(">qii")
 
 Read = Callable[[int, int], bytes]
 """`read(position, size_bytes)` of a file."""
@@ -50,7 +40,7 @@ class Run:
 
 
 def runs_of(
-    read: Read, start: int, end: int, is_aborted: Callable[[StoredHeader], bool], check: SpanCheck
+    read: Read, start: int, end: int, is_aborted: Callable[[HeaderFields], bool], check: SpanCheck
 ) -> Iterator[Run]:
     """Yield all data batches of committed transactions, and those without one; all batches are checked.
 
@@ -79,62 +69,54 @@ def runs_of(
         position += taken
 
 
-def _runs_in(window: bytes, is_aborted: Callable[[StoredHeader], bool], check: SpanCheck) -> Iterator[tuple[Run, int]]:
+def _runs_in(window: bytes, is_aborted: Callable[[HeaderFields], bool], check: SpanCheck) -> Iterator[tuple[Run, int]]:
     """Yield the runs of the whole batches in some bytes, each with the position behind it."""
-    run_start = position = 0
-    while (size := batch_size_bytes(window, position)) is not None and size <= len(window) - position:
-        check_crc(window, position, size)
-        base_offset, _length, epoch = _PLACE.unpack_from(window, position)
-        check.check_place(base_offset, place_at(window, position)[0], epoch)
-        (attributes,) = _ATTRIBUTES.unpack_from(window, position + CHECKED_FROM)
-        special = attributes & (CONTROL | COMPRESSION_MASK | TRANSACTIONAL)
+    run_start = end = 0
+    for start, end, plain in whole_batches(window):
+        check_crc(window, start, end - start)
+        fields = HeaderFields._make(plain)
+        check.check_place(fields.base_offset, fields.end_offset - 1, fields.epoch)
+        special = fields.attributes & (CONTROL | COMPRESSION_MASK | TRANSACTIONAL)
         if special:
-            is_dropped = bool(special & CONTROL) or (
-                bool(special & TRANSACTIONAL) and is_aborted(read_stored_header(window, position))
-            )
+            is_dropped = fields.is_control or (fields.is_transactional and is_aborted(fields))
             if is_dropped or special & COMPRESSION_MASK:
-                yield Run(window[run_start:position]), position
+                yield Run(window[run_start:start]), start
                 if not is_dropped:
-                    yield _decompressed(window[position : position + size]), position + size
-                run_start = position + size
-        position += size
-    yield Run(window[run_start:position]), position
+                    yield _decompressed(window[start:end], fields), end
+                run_start = end
+    yield Run(window[run_start:end]), end
 
 
-def _decompressed(batch: bytes) -> Run:
+def _decompressed(batch: bytes, fields: HeaderFields) -> Run:
     """Return the run of one compressed batch."""
-    attributes = attributes_of(batch)
-    codec = Compression(attributes & COMPRESSION_MASK)
+    codec = Compression(fields.attributes & COMPRESSION_MASK)
     section = decompress(codec, batch[HEADER.size :], max_bytes=_LARGEST_DECOMPRESSED_BYTES)
-    checked = (
-        _ATTRIBUTES.pack(attributes & ~COMPRESSION_MASK)
-        + batch[CHECKED_FROM + _ATTRIBUTES.size : HEADER.size]
-        + section
-    )
-    return Run(_with_checked(batch, checked), codec)
+    return Run(_with_records(fields, fields.attributes & ~COMPRESSION_MASK, section), codec)
 
 
 def compressed(batches: bytes, codec: Compression) -> bytes:
     """Return uncompressed batches compressed."""
     pieces: list[bytes] = []
-    position = 0
-    while (size := batch_size_bytes(batches, position)) is not None:
-        batch = batches[position : position + size]
-        attributes = attributes_of(batch)
-        checked = (
-            _ATTRIBUTES.pack(attributes | codec)
-            + batch[CHECKED_FROM + _ATTRIBUTES.size : HEADER.size]
-            + compress(codec, batch[HEADER.size :])
-        )
-        pieces.append(_with_checked(batch, checked))
-        position += size
+    for start, end, plain in whole_batches(batches):
+        fields = HeaderFields._make(plain)
+        section = compress(codec, batches[start + HEADER.size : end])
+        pieces.append(_with_records(fields, fields.attributes | codec, section))
     return b"".join(pieces)
 
 
-def _with_checked(batch: bytes, checked: bytes) -> bytes:
-    """Return a batch whose part under the checksum is another one."""
-    length = CHECKED_FROM - LENGTH_END + len(checked)
-    place = (
-        batch[: LENGTH_END - _LENGTH.size] + _LENGTH.pack(length) + batch[LENGTH_END : CHECKED_FROM - _CHECKSUM.size]
+def _with_records(fields: HeaderFields, attributes: int, section: bytes) -> bytes:
+    """Return a batch with other attributes and records."""
+    header = make_header(
+        section,
+        base_offset=fields.base_offset,
+        epoch=fields.epoch,
+        attributes=attributes,
+        last_offset_delta=fields.last_offset_delta,
+        base_timestamp_ms=fields.base_timestamp_ms,
+        max_timestamp_ms=fields.max_timestamp_ms,
+        producer_id=fields.producer_id,
+        producer_epoch=fields.producer_epoch,
+        base_sequence=fields.base_sequence,
+        record_count=fields.record_count,
     )
-    return place + _CHECKSUM.pack(crc32c(checked)) + checked
+    return header + section

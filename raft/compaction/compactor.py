@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import ctypes
 import secrets
-import struct
-
-from crc32c import crc32c
 
 from raft.errors import DecodeError
 from raft.native.library import FUNCTIONS, Outcome
-from raft.records.header import CHECKED_FROM, batch_size_bytes
+from raft.records.header_fields import fields_at, write_checksum
 
-_CHECKSUM = struct.Struct(">I")
 _C = FUNCTIONS.unlocked
 
 _C.compactor_new.argtypes = (ctypes.c_uint64, ctypes.c_uint64, ctypes.c_int64, ctypes.c_int64)
@@ -85,11 +81,9 @@ class Compactor:
         _C.compactor_taken(self._state)
         position = 0
         while position < len(batches):
-            end = position + (batch_size_bytes(bytes(batches[position : position + CHECKED_FROM])) or 0)
-            with memoryview(batches) as view:
-                checksum = crc32c(view[position + CHECKED_FROM : end])
-            _CHECKSUM.pack_into(batches, position + CHECKED_FROM - _CHECKSUM.size, checksum)
-            position = end
+            size = fields_at(batches, position).size_bytes
+            write_checksum(batches, position, size)
+            position += size
         return bytes(batches)
 
 

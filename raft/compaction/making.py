@@ -15,7 +15,7 @@ from raft.epoch_cache import EpochCache
 from raft.errors import DecodeError, StorageError
 from raft.records.batch import build_empty_batch
 from raft.records.compression import Compression
-from raft.records.stored_header import StoredHeader
+from raft.records.header_fields import HeaderFields
 from raft.snapshots import footer_batch, state_batches
 from raft.storage.aborted_index import ABORTED_SUFFIX, read_aborted
 from raft.storage.files import File, Files, join
@@ -145,7 +145,7 @@ class _Segments:
             finally:
                 file.close()
 
-    def _is_aborted(self, header: StoredHeader) -> bool:
+    def _is_aborted(self, header: HeaderFields) -> bool:
         transactions = self._aborted.get(header.producer_id, [])
         # One producer has one transaction at a time, so their markers are in the order of their first records.
         at = bisect_right(transactions, header.base_offset, key=attrgetter("first_offset")) - 1

@@ -8,7 +8,7 @@ from raft.codec import Message
 from raft.errors import error_name
 from raft.metrics.error_codes import error_codes
 from raft.metrics.instruments import Instruments
-from raft.metrics.record_count import count_records
+from raft.records.header_fields import count_records
 from raft.runtime.caller import Caller
 from raft.runtime.drop_cause import DropCause
 from raft.runtime.request import Request

@@ -5,30 +5,17 @@ Source: rules LOG-1 to LOG-5; Kafka MemoryRecordsBuilder, DefaultRecordBatch.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator, Sequence
 
-from crc32c import crc32c
-
 from raft.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES, Compression, compress
-from raft.records.header import (
-    CHECKED_FROM,
-    CONTROL,
-    DELETE_HORIZON,
-    LENGTH_END,
-    MAGIC,
-    TRANSACTIONAL,
-    read_header,
-)
+from raft.records.header import read_header
+from raft.records.header_fields import CONTROL, DELETE_HORIZON, TRANSACTIONAL, make_header
 from raft.records.record import NO_TIMESTAMP_MS, Record, read_records_section, write_record
 from raft.records.section import section_of
 from raft.types import Epoch, Offset
 
 UNPLACED_EPOCH = Epoch(-1)
 """The leader epoch of a batch that no leader has appended."""
-
-_UNCHECKED = struct.Struct(">qiibI")
-_CHECKED = struct.Struct(">hiqqqhii")
 
 
 def build_batch(
@@ -63,8 +50,9 @@ def build_batch(
         for delta, record in enumerate(records)
     )
     attributes = compression | (TRANSACTIONAL if is_transactional else 0) | (CONTROL if is_control else 0)
-    return _assemble(
-        compress(compression, section),
+    section = compress(compression, section)
+    header = make_header(
+        section,
         base_offset=base_offset,
         epoch=epoch,
         attributes=attributes,
@@ -76,6 +64,7 @@ def build_batch(
         producer_epoch=producer_epoch,
         base_sequence=base_sequence,
     )
+    return header + section
 
 
 def build_empty_batch(
@@ -93,7 +82,7 @@ def build_empty_batch(
 
     Source: Kafka DefaultRecordBatch.writeEmptyHeader.
     """
-    return _assemble(
+    return make_header(
         b"",
         base_offset=base_offset,
         epoch=epoch,
@@ -142,8 +131,9 @@ def build_sparse_batch(
         write_record(record, offset_delta=record.offset - base_offset, base_timestamp_ms=base_timestamp_ms)
         for record in records
     )
-    return _assemble(
-        compress(compression, section),
+    section = compress(compression, section)
+    header = make_header(
+        section,
         base_offset=base_offset,
         epoch=epoch,
         attributes=compression | (0 if delete_horizon_ms is None else DELETE_HORIZON) | (CONTROL if is_control else 0),
@@ -155,37 +145,7 @@ def build_sparse_batch(
         producer_epoch=producer_epoch,
         base_sequence=base_sequence,
     )
-
-
-def _assemble(
-    section: bytes,
-    *,
-    base_offset: Offset,
-    epoch: Epoch,
-    attributes: int,
-    last_offset_delta: int,
-    base_timestamp_ms: int,
-    max_timestamp_ms: int,
-    record_count: int,
-    producer_id: int | None = None,
-    producer_epoch: int = -1,
-    base_sequence: int = -1,
-) -> bytes:
-    checked = (
-        _CHECKED.pack(
-            attributes,
-            last_offset_delta,
-            base_timestamp_ms,
-            max_timestamp_ms,
-            -1 if producer_id is None else producer_id,
-            producer_epoch,
-            base_sequence,
-            record_count,
-        )
-        + section
-    )
-    length = CHECKED_FROM - LENGTH_END + len(checked)
-    return _UNCHECKED.pack(base_offset, length, epoch, MAGIC, crc32c(checked)) + checked
+    return header + section
 
 
 def read_records(payload: bytes, *, max_bytes: int = DEFAULT_MAX_DECOMPRESSED_BYTES) -> Iterator[Record]:

@@ -12,7 +12,8 @@ from raft.errors import DecodeError, DecompressedTooLargeError, ErrorCode, Reque
 from raft.native.library import Outcome
 from raft.records.batch import read_records
 from raft.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES, Compression
-from raft.records.header import (
+from raft.records.header import read_header
+from raft.records.header_fields import (
     COMPRESSION_MASK,
     CONTROL,
     HEADER,
@@ -22,7 +23,6 @@ from raft.records.header import (
     base_timestamp_ms_of,
     batch_size_bytes,
     check_crc,
-    read_header,
 )
 from raft.records.scanner import check_records, find_without_key
 from raft.records.section import section_of

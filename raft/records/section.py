@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from raft.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES, Compression, decompress_to_buffer
-from raft.records.header import COMPRESSION_MASK, HEADER, LOG_APPEND_TIME, attributes_of, base_timestamp_ms_of
+from raft.records.header_fields import COMPRESSION_MASK, HEADER, LOG_APPEND_TIME, attributes_of, base_timestamp_ms_of
 from raft.records.scanner import Section
 from raft.types import BatchHeader
 

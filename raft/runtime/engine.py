@@ -50,9 +50,9 @@ from raft.core.events import (
     TimePassed,
 )
 from raft.errors import DiskFullError, NodeHaltedError
+from raft.records.batches import read_batches
 from raft.records.control import leader_change_batch, leaders_control_batch
 from raft.records.header import read_header
-from raft.records.split import split_batches
 from raft.runtime.advice import explain
 from raft.runtime.damage_log import DamageLog
 from raft.runtime.disk import Disk, DiskEffect, DiskListener
@@ -255,7 +255,7 @@ class Engine:
             case AppendBatches():
                 effect = AppendBatches(batches=tuple(map(self._with_bytes, effect.batches)), aborted=effect.aborted)
             case AppendLeaderChange():
-                effect = AppendBatches(batches=tuple(split_batches(self._leader_change(effect))))
+                effect = AppendBatches(batches=tuple(read_batches(self._leader_change(effect))))
             case TruncateLog():
                 _logger.warning(
                     "node %s truncates its log at offset %s: leader %s does not have what follows; everything "

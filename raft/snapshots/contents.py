@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from raft.errors import DecodeError
+from raft.records.batches import read_batches
 from raft.records.control import read_control_records
 from raft.records.control_messages import SnapshotHeaderRecord
-from raft.records.header import HEADER, batch_size_bytes
-from raft.records.split import walk_batches
+from raft.records.header_fields import HEADER, batch_size_bytes
 from raft.snapshots.offset_index import SnapshotIndex
 from raft.snapshots.state_batches import NO_STATE, read_state
 from raft.transactions import SnapshotSummary
@@ -72,7 +72,7 @@ class SnapshotScan:
         if size is None or size > len(self._unread):
             return
         start = self._position
-        for batch in walk_batches(bytes(self._unread)):
+        for batch in read_batches(bytes(self._unread)):
             self._add(batch)
             self._position += batch.header.size_bytes
         del self._unread[: self._position - start]

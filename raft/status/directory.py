@@ -13,8 +13,7 @@ from typing import TypeVar
 
 from raft.config import NodeConfig
 from raft.errors import CorruptBatchError, DecodeError, RaftError
-from raft.records.header import HEADER
-from raft.records.stored_header import read_stored_header
+from raft.records.header_fields import HEADER, read_fields
 from raft.storage.disk import DiskFiles
 from raft.storage.election_state import ELECTION_STATE_NAME, ElectionStateFile
 from raft.storage.high_watermark import HIGH_WATERMARK_NAME, HighWatermarkCheckpoint
@@ -146,7 +145,7 @@ def _end_of_segment(path: Path, base_offset: Offset) -> Offset:
         while position + HEADER.size <= size_bytes:
             segment.seek(position)
             try:
-                header = read_stored_header(segment.read(HEADER.size))
+                header = read_fields(segment.read(HEADER.size))
             except DecodeError as error:
                 raise CorruptBatchError(f"{path} is damaged at byte {position}: {error}") from error
             position += header.size_bytes

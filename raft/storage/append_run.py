@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from raft.epoch_cache import EpochCache
-from raft.records.header import with_base_offset_and_epoch
+from raft.records.header_fields import with_base_offset_and_epoch
 from raft.types import Batch, BatchHeader, Epoch, Offset
 
 

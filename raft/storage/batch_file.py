@@ -15,17 +15,16 @@ from typing import Protocol
 
 from raft.epoch_cache import EpochCache
 from raft.errors import CorruptBatchError, DecodeError
-from raft.records.header import HEADER
-from raft.records.split import walk_headers
-from raft.records.stored_header import StoredHeader, read_stored_header
+from raft.records.batches import read_headers
+from raft.records.header_fields import HEADER, PLACE_BYTES, HeaderFields, place_at, read_fields
 from raft.storage.batch_search import BatchSearch, FoundBatch
 from raft.storage.segment_indexes import INDEX_INTERVAL_BYTES
 from raft.storage.span_check import SpanCheck
-from raft.storage.spans import PLACE_BYTES, place_at, skip_to, take_until
+from raft.storage.spans import skip_to, take_until
 from raft.transactions import AbortedTransaction
 from raft.types import BatchHeader, Offset
 
-_WALK_BYTES = 1 << 20
+_READ_BYTES = 1 << 20
 LOCATE_BYTES = 2 * INDEX_INTERVAL_BYTES
 """How much is read at once to find a batch behind an indexed one."""
 
@@ -188,13 +187,13 @@ class BatchFile(ABC):
         """Return the batch that begins at `position`."""
         return self.read_at(position, self._batch_bytes_at(position))
 
-    def header_of(self, offset: Offset) -> StoredHeader:
+    def header_of(self, offset: Offset) -> HeaderFields:
         """Return the header of the batch that holds `offset`, which is in this segment, after a check of the batch.
 
         Raises:
             CorruptBatchError: the file is damaged; names file and byte.
         """
-        return read_stored_header(self.checked_batch_at(self.locate(offset)))
+        return read_fields(self.checked_batch_at(self.locate(offset)))
 
     def checked_batch_at(self, position: int) -> bytes:
         """Return the batch that begins at `position`, after a check of its checksum and its offsets.
@@ -208,16 +207,16 @@ class BatchFile(ABC):
             check.finish()
         return batch
 
-    def header_at(self, position: int) -> StoredHeader:
+    def header_at(self, position: int) -> HeaderFields:
         """Return the header of the batch that begins at `position`.
 
         Raises:
             CorruptBatchError: the file is damaged; names file and byte.
         """
         with self._damage_named(position):
-            return read_stored_header(self.read_at(position, HEADER.size))
+            return read_fields(self.read_at(position, HEADER.size))
 
-    def stored_headers(self, offset: Offset) -> Iterator[StoredHeader]:
+    def stored_headers(self, offset: Offset) -> Iterator[HeaderFields]:
         """Yield the headers of the batches from the one that holds `offset` on, without reading the rest of them.
 
         Their offsets are checked, but nothing that only the checksum covers.
@@ -232,13 +231,13 @@ class BatchFile(ABC):
             at = 0
             while at == 0 or at + HEADER.size <= len(window):
                 with self._damage_named(position + at):
-                    header = read_stored_header(window, at)
+                    header = read_fields(window, at)
                     check.check_place(header.base_offset, header.end_offset - 1, header.epoch)
                 yield header
                 at += header.size_bytes
             position += at
 
-    def walk(self, position: int | None = None, *, read_bytes: int = _WALK_BYTES) -> Iterator[BatchHeader]:
+    def headers_from(self, position: int | None = None, *, read_bytes: int = _READ_BYTES) -> Iterator[BatchHeader]:
         """Yield the headers of the batches from `position` on, after a check of their checksums.
 
         Args:
@@ -253,7 +252,7 @@ class BatchFile(ABC):
             data = self.read_at(position, read_bytes)
             start = position
             try:
-                for header in walk_headers(data):
+                for header in read_headers(data):
                     yield header
                     position += header.size_bytes
             except DecodeError as error:
@@ -261,8 +260,8 @@ class BatchFile(ABC):
             if position == start:
                 read_bytes = self._batch_bytes_at(position)
 
-    def checked_walk(self, position: int, epochs: EpochCache) -> Iterator[BatchHeader]:
-        """Yield headers as `walk` does, after a check of their offsets and epochs too, which no checksum covers.
+    def checked_headers_from(self, position: int, epochs: EpochCache) -> Iterator[BatchHeader]:
+        """Yield what `headers_from` yields, after a check of offsets and epochs too, which no checksum covers.
 
         Args:
             position: of a batch.
@@ -272,7 +271,7 @@ class BatchFile(ABC):
             CorruptBatchError: while iterating; the file is damaged.
         """
         check = self.span_check(position, epochs)
-        for header in self.walk(position):
+        for header in self.headers_from(position):
             with self._damage_named(position):
                 check.check_place(header.base_offset, header.last_offset, header.epoch)
             yield header
@@ -297,7 +296,7 @@ class BatchFile(ABC):
                 taken = take_until(window, 0, max_bytes=len(window), end_offset=end_offset)
                 if not taken:
                     # The next batch is larger than the window, or lies outside the bounds.
-                    last_offset, taken = place_at(window, 0)
+                    _base_offset, last_offset, taken = place_at(window, 0)
                     if last_offset >= end_offset or position + taken > limit:
                         break
             position += taken
@@ -307,7 +306,7 @@ class BatchFile(ABC):
         place = self.read_at(position, PLACE_BYTES)
         left_bytes = self.size_bytes - position
         with self._damage_named(position):
-            _last_offset, batch_bytes = place_at(place, 0) if len(place) == PLACE_BYTES else (0, left_bytes + 1)
+            batch_bytes = place_at(place, 0)[2] if len(place) == PLACE_BYTES else left_bytes + 1
             if batch_bytes > left_bytes:
                 raise DecodeError(f"batch is incomplete: {left_bytes} bytes are left")
             return batch_bytes

@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from raft.errors import DecodeError
-from raft.records.header import HEADER, LENGTH_END, MAGIC_AT, check_crc
+from raft.records.header_fields import HEADER, MAGIC_AT, check_crc, fields_at
 from raft.types import Offset
 
 Read = Callable[[int, int], bytes]
@@ -84,13 +84,12 @@ class BatchSearch:
                 at = match.start() - MAGIC_AT
                 if at >= beyond:
                     break
-                base_offset, length, _, _, _, _, last_offset_delta, *_, record_count = HEADER.unpack_from(window, at)
-                size_bytes = LENGTH_END + length
+                fields = fields_at(window, at)
                 if (
-                    HEADER.size <= size_bytes <= end_position - position - at
-                    and self._min_offset <= base_offset <= self._min_offset + _MOST_OFFSETS
-                    and last_offset_delta >= 0
-                    and record_count >= 0
+                    HEADER.size <= fields.size_bytes <= end_position - position - at
+                    and self._min_offset <= fields.base_offset <= self._min_offset + _MOST_OFFSETS
+                    and fields.last_offset_delta >= 0
+                    and fields.record_count >= 0
                 ):
-                    yield position + at, size_bytes, Offset(base_offset)
+                    yield position + at, fields.size_bytes, fields.base_offset
             position += beyond

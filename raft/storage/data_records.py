@@ -17,7 +17,7 @@ from itertools import chain, islice
 
 from raft.epoch_cache import EpochCache
 from raft.records.batch import read_records
-from raft.records.stored_header import StoredHeader
+from raft.records.header_fields import HeaderFields
 from raft.storage.aborted_transactions import aborted_in
 from raft.storage.batch_file import BatchFile
 from raft.storage.compacted_records import CompactedRecords
@@ -175,13 +175,13 @@ class _Aborted:
     A producer may have thousands of aborted transactions there. They are searched, because they do not overlap.
     """
 
-    def __init__(self, log: Log, headers: Sequence[StoredHeader]) -> None:
+    def __init__(self, log: Log, headers: Sequence[HeaderFields]) -> None:
         producer_ids = frozenset(header.producer_id for header in headers if header.is_transactional)
         self._of: dict[int | None, list[AbortedTransaction]] = {}
         for each in aborted_in(log, headers[0].base_offset, headers[-1].end_offset, producer_ids=producer_ids):
             self._of.setdefault(each.producer_id, []).append(each)
 
-    def __contains__(self, header: StoredHeader) -> bool:
+    def __contains__(self, header: HeaderFields) -> bool:
         transactions = self._of.get(header.producer_id, [])
         at = bisect_right(transactions, header.base_offset, key=_first_offset) - 1
         return at >= 0 and header.base_offset < transactions[at].last_offset
@@ -191,10 +191,10 @@ def _first_offset(transaction: AbortedTransaction) -> Offset:
     return transaction.first_offset
 
 
-def _headers_between(log: Log, offset: Offset, end_offset: Offset) -> Iterator[StoredHeader]:
+def _headers_between(log: Log, offset: Offset, end_offset: Offset) -> Iterator[HeaderFields]:
     """Yield the headers of the batches from the one that holds `offset` up to `end_offset`."""
 
-    def headers_of(segment: BatchFile) -> Iterator[StoredHeader]:
+    def headers_of(segment: BatchFile) -> Iterator[HeaderFields]:
         return segment.stored_headers(max(offset, segment.base_offset))
 
     headers = chain.from_iterable(map(headers_of, log.files_from(offset)))

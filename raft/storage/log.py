@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 
 from raft.epoch_cache import EpochCache
 from raft.errors import DiskFullError
-from raft.records.stored_header import StoredHeader, read_stored_header
+from raft.records.header_fields import HeaderFields, read_fields
 from raft.storage.append_run import joined
 from raft.storage.batch_file import BatchFile
 from raft.storage.compacted_records import CompactedRecords
@@ -303,7 +303,7 @@ class Log:
         while self._start == start and (piece := next(pieces, None)):  # else a snapshot has replaced the files
             yield piece
 
-    def header_of(self, offset: Offset) -> StoredHeader:
+    def header_of(self, offset: Offset) -> HeaderFields:
         """Return the header of the batch that holds `offset`; a batch that is read from a file is checked.
 
         Raises:
@@ -311,7 +311,7 @@ class Log:
         """
         assert self._start.offset <= offset < self._end_offset, f"{offset} lies outside the log"
         recent = self._tail.header_of(offset)
-        return read_stored_header(recent) if recent is not None else self._parts.header_of(offset)
+        return read_fields(recent) if recent is not None else self._parts.header_of(offset)
 
     def files_from(self, offset: Offset) -> list[BatchFile]:
         """Return the compacted records and the segments from the one that holds `offset` on."""

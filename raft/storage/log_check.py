@@ -130,7 +130,7 @@ class LogCheck:
         self._stored_times, self._true_times = self._times_in_file(segment), set()
         try:
             self._check_base(segment)
-            for header in segment.walk():
+            for header in segment.headers_from():
                 self._check_place(header)
                 self._note(segment, header, position)
                 position += header.size_bytes

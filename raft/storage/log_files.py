@@ -8,7 +8,7 @@ from operator import attrgetter
 
 from raft.epoch_cache import EpochCache
 from raft.errors import DiskFullError, StorageError
-from raft.records.stored_header import StoredHeader
+from raft.records.header_fields import HeaderFields
 from raft.storage.batch_file import BatchFile
 from raft.storage.compacted_records import CompactedRecords
 from raft.storage.files import Files
@@ -138,7 +138,7 @@ class LogFiles:
             if span or not isinstance(file, CompactedRecords):
                 return
 
-    def header_of(self, offset: Offset) -> StoredHeader:
+    def header_of(self, offset: Offset) -> HeaderFields:
         """Return the header of the batch that holds `offset`, which no snapshot has replaced; see `Log.header_of`."""
         return self.segments[self._segment_index(offset)].header_of(offset)
 

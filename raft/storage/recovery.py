@@ -30,7 +30,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from raft.errors import CorruptBatchError, DecodeError
-from raft.records.header import HEADER, batch_size_bytes
+from raft.records.header_fields import HEADER, batch_size_bytes
 from raft.storage.aborted_index import ABORTED_SUFFIX
 from raft.storage.batch_search import BatchSearch
 from raft.storage.files import Files, join
@@ -178,7 +178,7 @@ class Recovery:
             if end_offset > offset:
                 offset = max(offset, segment.base_offset)
                 try:
-                    for header in segment.walk(segment.locate(offset)):
+                    for header in segment.headers_from(segment.locate(offset)):
                         _check_offset(segment, header, offset)
                         yield header
                         offset = header.end_offset
@@ -267,7 +267,7 @@ class Recovery:
         if segment.base_offset != self._end_offset:
             return CorruptBatchError(f"{segment.path} follows a segment that ends at offset {self._end_offset}")
         try:
-            for header in segment.walk():
+            for header in segment.headers_from():
                 self._check_place(segment, header)
                 segment.indexes.note(header, self._position)
                 aborted = self._on_batch(header)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from raft.epoch_cache import EpochCache
 from raft.errors import CorruptBatchError
-from raft.records.header import with_base_offset_and_epoch
+from raft.records.header_fields import with_base_offset_and_epoch
 from raft.storage.damage import DamagedPart, KnownDamage
 from raft.storage.damage_search import end_of
 from raft.storage.log import Log

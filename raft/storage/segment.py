@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 from raft.epoch_cache import EpochCache
 from raft.errors import CorruptBatchError, DecodeError, DiskFullError
+from raft.records.header_fields import PLACE_BYTES, place_at
 from raft.storage.aborted_index import ABORTED_SUFFIX
 from raft.storage.batch_file import LOCATE_BYTES, BatchFile
 from raft.storage.files import Files, join
@@ -22,7 +23,6 @@ from raft.storage.loaded_indexes import LoadedIndexes
 from raft.storage.segment_indexes import SegmentIndexes
 from raft.storage.segment_summary import SegmentSummary
 from raft.storage.span_check import SpanCheck
-from raft.storage.spans import PLACE_BYTES, bounds_at
 from raft.types import BatchHeader, Offset, OffsetAndEpoch
 
 LOG_SUFFIX = ".log"
@@ -154,7 +154,7 @@ class Segment(BatchFile):
             with self._damage_named(at):
                 if len(window) < PLACE_BYTES:
                     raise DecodeError(f"{len(window)} bytes are not a batch")
-                base_offset, end, size_bytes = bounds_at(window, at - window_at)
+                base_offset, end, size_bytes = place_at(window, at - window_at)
                 if next_offset not in (None, base_offset) or last_offset not in (None, end):
                     raise DecodeError(f"batch at offset {base_offset}, expected {next_offset}")
             next_offset, last_offset = Offset(end + 1), None
@@ -186,7 +186,7 @@ class Segment(BatchFile):
         """
         position = self.indexes.position_below(end_offset)
         rest = []
-        for header in self.walk(position):
+        for header in self.headers_from(position):
             if header.base_offset >= end_offset:
                 break
             rest.append(header)

@@ -6,19 +6,14 @@ gap, and their epochs. The offset of the first one follows from the indexed batc
 
 from __future__ import annotations
 
-import struct
-
 from crc32c import crc32c
 
 from raft.epoch_cache import EpochCache
 from raft.errors import DecodeError
-from raft.records.header import CHECKED_FROM, HEADER, LENGTH_END, MAGIC
-from raft.storage.spans import PLACE_BYTES
+from raft.records.header_fields import CHECKED_FROM, whole_batches
 from raft.types import Epoch, Offset
 
-_PLACE = struct.Struct(">qiibIhi")
 _NO_EPOCH_CHANGE = 1 << 63
-assert _PLACE.size == PLACE_BYTES
 
 
 class SpanCheck:
@@ -59,20 +54,17 @@ class SpanCheck:
         """
         data = self._rest + piece if self._rest else piece
         view = memoryview(data)
-        at = 0
-        while len(data) - at >= HEADER.size:
-            base_offset, length, epoch, magic, checksum, _attributes, delta = _PLACE.unpack_from(data, at)
-            size_bytes = LENGTH_END + length
-            if magic != MAGIC or size_bytes < HEADER.size or delta < 0:
-                raise DecodeError(f"batch of magic {magic}, {size_bytes} bytes and last offset delta {delta}")
-            if size_bytes > len(data) - at:
-                break
+        at, checked_before = 0, self.checked_bytes
+        for start, end, fields in whole_batches(data):
+            base_offset, _, epoch, _, checksum, _, delta, _, _, _, _, _, _ = fields
+            if delta < 0:
+                raise DecodeError(f"batch of {end - start} bytes with last offset delta {delta}")
             self.check_place(base_offset, base_offset + delta, epoch)
-            actual = crc32c(view[at + CHECKED_FROM : at + size_bytes])
+            actual = crc32c(view[start + CHECKED_FROM : end])
             if actual != checksum:
                 raise DecodeError(f"batch with checksum {actual:08x}, expected {checksum:08x} as in its header")
-            at += size_bytes
-            self.checked_bytes += size_bytes
+            at = end
+            self.checked_bytes = checked_before + end
         self._rest = data[at:]
 
     def finish(self) -> None:
@@ -91,17 +83,18 @@ class SpanCheck:
             DecodeError: it does not.
         """
         expected = self._next_offset
-        if expected is not None and (base_offset < expected if self._has_gaps else base_offset != expected):
+        if base_offset != expected and expected is not None and (base_offset < expected or not self._has_gaps):
             raise DecodeError(f"batch at offset {base_offset}, expected {expected}")
-        if self._last_offset is not None and last_offset != self._last_offset:
-            raise DecodeError(f"batch with last offset {last_offset}, expected {self._last_offset}")
-        self._last_offset = None
+        if self._last_offset is not None:
+            if last_offset != self._last_offset:
+                raise DecodeError(f"batch with last offset {last_offset}, expected {self._last_offset}")
+            self._last_offset = None
         self._next_offset = last_offset + 1
         if self._epochs is None:
             return
         if not 0 <= base_offset < self._epoch_ends_at:
             self._find_epoch(Offset(base_offset))
-        if self._epoch not in (None, epoch):
+        if epoch != self._epoch and self._epoch is not None:
             raise DecodeError(f"batch of epoch {epoch} at offset {base_offset}, expected epoch {self._epoch}")
 
     def _find_epoch(self, offset: Offset) -> None:

@@ -17,10 +17,10 @@ from contextlib import suppress
 
 from raft.epoch_cache import EpochCache
 from raft.errors import CorruptBatchError, DecodeError
-from raft.records.header import check_crc, read_header
+from raft.records.header import read_header
+from raft.records.header_fields import PLACE_BYTES, check_crc, place_at
 from raft.storage.damage import DamagedPart
 from raft.storage.segment import Segment
-from raft.storage.spans import PLACE_BYTES, place_at
 from raft.types import BatchHeader, Damaged, Offset
 
 
@@ -78,7 +78,7 @@ class Survey:
         return found
 
     def _walk(self, end_position: int, end_offset: Offset) -> None:
-        for header in self._segment.walk(self.position, read_bytes=end_position - self.position):
+        for header in self._segment.headers_from(self.position, read_bytes=end_position - self.position):
             self._check_place(header)
             self.offset = header.end_offset
             self.position += header.size_bytes
@@ -110,7 +110,7 @@ class Survey:
         size_bytes = self._segment.size_bytes
         place = self._segment.read_at(self.position, PLACE_BYTES)
         with suppress(DecodeError):
-            end_position = self.position + (place_at(place, 0)[1] if len(place) == PLACE_BYTES else size_bytes)
+            end_position = self.position + (place_at(place, 0)[2] if len(place) == PLACE_BYTES else size_bytes)
             if end_position == size_bytes:
                 yield end_position, self._end_offset
             elif (base_offset := self._sound_at(end_position)) is not None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 
-from raft.records.header import HEADER
-from raft.storage.spans import place_at, skip_to, take_until
+from raft.records.header_fields import HEADER, place_at
+from raft.storage.spans import skip_to, take_until
 from raft.types import Offset
 
 
@@ -59,7 +59,7 @@ class Tail:
         first = bisect_right(self._base_offsets, start_offset) - 1
         piece = self._pieces[first]
         position = skip_to(piece, start_offset)
-        _last_offset, first_bytes = place_at(piece, position)
+        _base_offset, _last_offset, first_bytes = place_at(piece, position)
         room = max(max_bytes, first_bytes)
         limit = self._positions[first] + position + room
         # All pieces before the last one lie within both bounds, because the last one begins within them.

@@ -96,7 +96,7 @@ def _batches(
     segment: BatchFile, position: int, end_offset: Offset, epochs: EpochCache
 ) -> Iterator[tuple[BatchHeader, int]]:
     """Yield headers and positions of the whole batches from `position` up to `end_offset`."""
-    for header in segment.checked_walk(position, epochs):
+    for header in segment.checked_headers_from(position, epochs):
         if header.end_offset > end_offset:
             return
         yield header, position

@@ -10,8 +10,8 @@ import pytest
 from raft.backup import verify_backup
 from raft.backup.checks import BackupCheck
 from raft.errors import DecodeError, StorageError
-from raft.records.header import LENGTH_END
-from raft.records.split import walk_headers
+from raft.records.batches import read_headers
+from raft.records.header_fields import LENGTH_END
 from raft.types import LARGEST_BATCH_BYTES
 
 
@@ -36,7 +36,7 @@ def test_damage_of_a_batch_is_named_by_member_and_byte(small: Path, tmp_path: Pa
 
     with tarfile.open(small) as tar:
         content = tar.extractfile(name).read()  # type: ignore[union-attr]
-    last_batch = size - list(walk_headers(content))[-1].size_bytes
+    last_batch = size - list(read_headers(content))[-1].size_bytes
     assert str(refused.value).startswith(f"{path}: member {name} is damaged at byte {last_batch}: ")
 
 

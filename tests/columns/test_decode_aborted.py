@@ -14,10 +14,10 @@ from raft.client import AbortedFilter
 from raft.client.results import AbortedTransaction
 from raft.errors import DecodeError
 from raft.records.batch import build_batch
+from raft.records.batches import read_batches
 from raft.records.compression import Compression
 from raft.records.control_key import write_control_key
 from raft.records.record import Record
-from raft.records.split import split_batches
 from raft.types import ControlType, Offset
 from tests.columns.batches import NOW_MS, batch_of
 from tests.columns.rows import EVERYTHING
@@ -136,12 +136,12 @@ def test_decoder_returns_markers_among_control_records_and_no_aborted_ones(kerne
 @pytest.mark.parametrize("count", range(12))
 def test_decoder_goes_on_with_the_next_response_where_the_last_one_ended(kernel: Kernel, count: int) -> None:
     """Each response names the transactions with records or a marker in it, as a server does."""
-    ends = [0, *accumulate(batch.header.size_bytes for batch in split_batches(LOG))]
+    ends = [0, *accumulate(batch.header.size_bytes for batch in read_batches(LOG))]
     cut = ends[count]
     offsets: list[int] = []
 
     for response in (LOG[:cut], LOG[cut:]):
-        headers = [batch.header for batch in split_batches(response)]
+        headers = [batch.header for batch in read_batches(response)]
         if not headers:
             continue
         named = [

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from raft.compaction.compactor import Compactor
 from raft.errors import DecodeError
 from raft.records.batch import build_batch, read_records
-from raft.records.header import HEADER, LOG_APPEND_TIME, attributes_of
+from raft.records.batches import read_batches
+from raft.records.header_fields import HEADER, LOG_APPEND_TIME, attributes_of
 from raft.records.record import Record
-from raft.records.split import split_batches
 from raft.types import Epoch, Offset
 from tests.oracles.compactor import LARGEST_BATCH_BYTES, PythonCompactor
 
@@ -55,7 +55,7 @@ def compacted(of: Compactor, new: bytes, *, before: bytes = b"") -> bytes:
 
 def records_in(batches: bytes) -> list[tuple[int, Record]]:
     """Return the epoch of each record, and the record."""
-    return [(batch.header.epoch, each) for batch in split_batches(batches) for each in read_records(batch.payload)]
+    return [(batch.header.epoch, each) for batch in read_batches(batches) for each in read_records(batch.payload)]
 
 
 @both
@@ -114,7 +114,7 @@ def test_key_that_was_deleted_does_not_come_back(name: str) -> None:
 def test_records_of_one_epoch_are_written_together_up_to_a_size(name: str) -> None:
     log = log_of(*([record(f"key {number}", "x" * 100)] for number in range(2_000)), epochs=[1] * 1_500 + [2] * 500)
 
-    batches = split_batches(compacted(compactor(name), log))
+    batches = list(read_batches(compacted(compactor(name), log)))
 
     assert [batch.header.epoch for batch in batches] == sorted(batch.header.epoch for batch in batches)
     assert sum(batch.header.record_count for batch in batches) == 2_000
@@ -202,6 +202,6 @@ def test_table_of_keys_grows_with_their_number() -> None:
 def test_batches_have_no_writer_and_no_transaction() -> None:
     log = build_batch([record("a")], producer_id=7, producer_epoch=0, base_sequence=3, is_transactional=True)
 
-    (batch,) = split_batches(compacted(compactor("compiled"), log))
+    (batch,) = list(read_batches(compacted(compactor("compiled"), log)))
 
     assert (batch.header.producer_id, batch.header.is_transactional, attributes_of(batch.payload)) == (None, False, 0)

@@ -14,7 +14,7 @@ from raft.client import AbortedTransaction, Fetched
 from raft.records.batch import build_batch
 from raft.records.compression import Compression, compress
 from raft.records.control import leader_change_batch
-from raft.records.header import HEADER
+from raft.records.header_fields import HEADER
 from raft.records.record import Record
 from raft.types import Endpoint, Epoch, NodeId, Offset
 from tests.columns.batches import batch_of, with_field, with_records

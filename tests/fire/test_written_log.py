@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from raft.records.batch import build_batch
+from raft.records.batches import read_batches
 from raft.records.control import leader_change_batch, leaders_control_batch, write_commit_batch
-from raft.records.header import read_header, with_base_offset_and_epoch
+from raft.records.header import read_header
+from raft.records.header_fields import with_base_offset_and_epoch
 from raft.records.record import Record
-from raft.records.split import split_batches
 from raft.types import (
     FIRST_PART_PRODUCER_ID,
     Batch,
@@ -83,7 +84,7 @@ def logged(*payloads: bytes) -> list[Batch]:
     batches: list[Batch] = []
     end = Offset(0)
     for payload in payloads:
-        batches += split_batches(with_base_offset_and_epoch(payload, end, Epoch(1)))
+        batches += list(read_batches(with_base_offset_and_epoch(payload, end, Epoch(1))))
         end = read_header(batches[-1].payload).end_offset
     return batches
 

@@ -15,7 +15,8 @@ from raft.errors import CorruptBatchError, DecodeError
 from raft.records.batch import build_batch
 from raft.records.compression import Compression
 from raft.records.control_key import write_control_key
-from raft.records.header import read_header, with_base_offset_and_epoch
+from raft.records.header import read_header
+from raft.records.header_fields import with_base_offset_and_epoch
 from raft.records.record import Record
 from raft.types import FIRST_PART_PRODUCER_ID, ControlType, Epoch, Offset
 from tests.columns.batches import NOW_MS

@@ -8,15 +8,16 @@ from random import Random
 
 from raft.errors import DecodeError, RequestError
 from raft.records.batch import build_batch, read_records
+from raft.records.batches import read_batches, read_good_prefix
 from raft.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES, Compression, compress, decompress
 from raft.records.control import leader_change_batch, read_control_records, write_commit_batch
 from raft.records.control_json import control_record_to_json
 from raft.records.control_key import write_control_key
 from raft.records.control_values import read_control_value, write_control_value
-from raft.records.header import HEADER, MAX_CONTROL_BYTES, check_crc, read_header
+from raft.records.header import MAX_CONTROL_BYTES, read_header
+from raft.records.header_fields import HEADER, check_crc
 from raft.records.produced import read_produced_batch
 from raft.records.record import Record
-from raft.records.split import split_batches, split_good_prefix
 from raft.storage.spans import skip_to, take_until
 from raft.types import (
     FIRST_KEYED_PRODUCER_ID,
@@ -109,7 +110,7 @@ def plain_batches() -> Iterator[tuple[str, bytes]]:
     """Yield batches of records with values only, by name: of every codec, and Kafka's."""
     for codec in Compression:
         yield f"ours, {codec.name.lower()}", build_batch(_COMPRESSIBLE, compression=codec)
-    for batch in split_batches(kafka_bytes.SEGMENT)[2:]:
+    for batch in list(read_batches(kafka_bytes.SEGMENT))[2:]:
         yield "Kafka's", batch.payload
 
 
@@ -125,7 +126,7 @@ def control_batches() -> Iterator[tuple[str, bytes]]:
     yield "leader change", leader_change(3)
     for codec in (Compression.NONE, Compression.ZSTD):
         yield f"end of transaction, {codec.name.lower()}", _end_of_transaction(codec)
-    for batch in (*split_batches(kafka_bytes.SEGMENT)[:2], *split_batches(kafka_bytes.BOOTSTRAP_SNAPSHOT)):
+    for batch in (*list(read_batches(kafka_bytes.SEGMENT))[:2], *list(read_batches(kafka_bytes.BOOTSTRAP_SNAPSHOT))):
         yield "Kafka's control", batch.payload
 
 
@@ -155,12 +156,12 @@ def read_value(content: bytes, *, control_type: ControlType) -> ControlValue:
 
 def read_run(data: bytes) -> None:
     """Read several batches in a row, with their checksums as a follower, and by their headers alone."""
-    prefix = split_good_prefix(data)
+    prefix = read_good_prefix(data)
     assert sum(batch.header.size_bytes for batch in prefix.batches) <= len(data), "more batches than bytes"
     assert 0 <= take_until(data, 0, max_bytes=len(data), end_offset=Offset(1 << 62)) <= len(data)
     assert skip_to(data, Offset(5)) >= 0
     if prefix.damage is None:
-        assert tuple(split_batches(data)) == prefix.batches, "the readers differ"
+        assert tuple(read_batches(data)) == prefix.batches, "the readers differ"
 
 
 def sealed_mostly(random: Random, data: bytes) -> bytes:

@@ -10,10 +10,10 @@ from crc32c import crc32c
 
 from raft.errors import ConfigError, DecodeError, StorageError
 from raft.records.batch import build_batch
+from raft.records.batches import read_batches
 from raft.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES
 from raft.records.control_key import write_control_key
 from raft.records.record import Record
-from raft.records.split import split_batches
 from raft.storage.aborted_transactions import aborted_in
 from raft.storage.election_state import ELECTION_STATE_NAME, ElectionStateFile
 from raft.storage.epoch_checkpoint import EPOCH_CHECKPOINT_NAME, read_epochs
@@ -184,7 +184,7 @@ class LogDirectory:
         offset = log.start_offset
         while offset < log.end_offset:
             data = log.read(offset, max_bytes=1000, end_offset=log.end_offset)
-            offset = split_batches(data)[-1].header.end_offset
+            offset = list(read_batches(data))[-1].header.end_offset
         aborted_in(log, log.start_offset, log.end_offset)
         log.find_offset_by_timestamp(1_700_000_000_000, log.end_offset)
         log.find_largest_timestamp(log.end_offset)
@@ -201,8 +201,8 @@ def log_files() -> dict[str, bytes]:
         else:
             records = [Record(value=b"v" * 2500, timestamp_ms=1_700_000_000_000 + offset)]
             payload = build_batch(records, base_offset=Offset(offset), epoch=Epoch(2))
-        log.append(split_batches(payload))
-    log.append([*split_batches(_transactional_batch(6)), *split_batches(_abort_marker(7))], [_ABORTED])
+        log.append(list(read_batches(payload)))
+    log.append([*list(read_batches(_transactional_batch(6))), *list(read_batches(_abort_marker(7)))], [_ABORTED])
     log.close()
     return {f"{DIRECTORY}/{name}": files.read(f"{DIRECTORY}/{name}") for name in files.names_in(DIRECTORY)}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from raft.records.batch import read_records
-from raft.records.header import is_compressed
+from raft.records.header_fields import is_compressed
 from raft.types import Offset
 from tests.workload.history import LoggedValue
 from tests.workload.replica import Replica

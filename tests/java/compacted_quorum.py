@@ -9,8 +9,8 @@ from pathlib import Path
 
 from raft.client import Client
 from raft.records.batch import build_batch
+from raft.records.batches import read_batches
 from raft.records.record import Record
-from raft.records.split import split_batches
 from raft.types import Offset
 from tests.node.harness.properties import Properties, quorum_properties
 from tests.node.harness.waiting import eventually
@@ -115,7 +115,7 @@ class CompactedQuorum(NodeQuorum):
         # Where the last segment begins, a snapshot ends, or will end.
         if newest is None or newest != max(sizes):
             return False
-        last = split_batches(segments[-1].read_bytes())
+        last = list(read_batches(segments[-1].read_bytes()))
         end = last[-1].header.end_offset if last else max(sizes)
         has_all = end > max(self.written)
         new_bytes, state_bytes = sizes[newest], snapshots[newest]

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from raft.local.ports import free_ports
-from raft.records.split import split_batches
+from raft.records.batches import read_batches
 from raft.types import Batch, Endpoint, Offset
 from tests.java.cluster import CLUSTER_ID, CONTROLLER_ID
 from tests.node.harness.properties import HOST, controller_properties
@@ -28,7 +28,7 @@ class Observer(NodeProcess):
         """Return the batches in its log, which has one segment; none while a snapshot replaces the log."""
         segments = self.segments()
         assert len(segments) <= 1, segments
-        return split_batches(segments[0].read_bytes()) if segments else []
+        return list(read_batches(segments[0].read_bytes())) if segments else []
 
     def wait_for_end(self, end_offset: Offset) -> None:
         """Wait until its log reaches an offset.

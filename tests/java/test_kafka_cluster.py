@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from raft.client import Client, ClientSettings
 from raft.errors import ConfigError, OffsetOutOfRangeError
-from raft.records.split import split_batches
+from raft.records.batches import read_batches
 from raft.types import Batch, Endpoint, Offset
 from tests.java.cluster import BROKER_ID, CLUSTER_ID, CONTROLLER_ID, KafkaCluster
 from tests.java.kafka import Kafka, MainClass
@@ -55,7 +55,7 @@ def read_log(client: Client, start_offset: Offset | None = None) -> list[Batch]:
     batches: list[Batch] = []
     offset = client.log_start_offset() if start_offset is None else start_offset
     while offset < client.last_stable_offset():
-        batches += split_batches(client.fetch(offset, max_bytes=1000).records)
+        batches += list(read_batches(client.fetch(offset, max_bytes=1000).records))
         offset = batches[-1].header.end_offset
     return batches
 

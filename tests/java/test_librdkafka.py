@@ -8,8 +8,8 @@ import pytest
 from confluent_kafka import KafkaError
 from confluent_kafka.admin import AdminClient
 
+from raft.records.batches import read_batches
 from raft.records.compression import Compression
-from raft.records.split import split_batches
 from raft.types import Offset
 from tests.java.kraft import end_offset
 from tests.java.librdkafka import PARTITION, consume, produce
@@ -26,7 +26,7 @@ def codec_at(quorum: NodeQuorum, offset: Offset | None) -> str:
     """Return the codec of the batch that has a record."""
     assert offset is not None
     with quorum.client() as client:
-        batch = split_batches(client.fetch(offset).records)[0]
+        batch, *_ = read_batches(client.fetch(offset).records)
     return Compression(int.from_bytes(batch.payload[21:23], "big") & 0x07).name.lower()
 
 

@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from raft.client import Client, ClientSettings, ReadFrom
-from raft.records.split import split_batches
+from raft.records.batches import read_batches
 from raft.types import Batch, Endpoint, NodeId, Offset
 from tests.java.cluster import KafkaCluster
 from tests.java.kafka import Kafka
@@ -44,7 +44,7 @@ def read(servers: tuple[Endpoint, ...], read_from: ReadFrom, start: Offset, end:
         offset = start
         while offset < end:
             fetched = client.fetch(offset, max_bytes=20_000)
-            batches = [each for each in split_batches(fetched.records) if each.header.base_offset < end]
+            batches = [each for each in read_batches(fetched.records) if each.header.base_offset < end]
             found.batches.extend(batches)
             found.readers.add(fetched.reader)
             offset = batches[-1].header.end_offset if batches else offset
@@ -142,7 +142,8 @@ def test_records_are_read_from_the_leader_when_no_other_node_of_ours_runs(mixed:
 
     assert first.reader is not None
     assert alone.reader is None
-    assert split_batches(alone.records)[0] == split_batches(first.records)[0] == expected.batches[0]
+    (of_one, *_), (of_two, *_) = read_batches(alone.records), read_batches(first.records)
+    assert of_one == of_two == expected.batches[0]
 
 
 # Clusters of Kafka
@@ -206,7 +207,8 @@ def test_controller_serves_the_metadata_when_the_observer_is_suspended(
             observer.resume()
 
     assert (first.reader is None, second.reader is None) == (False, True)
-    assert split_batches(first.records)[0] == split_batches(second.records)[0]
+    (of_first, *_), (of_second, *_) = read_batches(first.records), read_batches(second.records)
+    assert of_first == of_second
 
 
 @pytest.mark.spark

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from raft.records.split import split_batches
+from raft.records.batches import read_batches
 from raft.types import NodeId
 from tests.java.kafka import Kafka
 from tests.java.mixed_quorum import Kind, MixedQuorum
@@ -43,7 +43,7 @@ def test_damaged_voter_repairs_itself_from_a_leader_of_kafkas(kafka: Kafka, tmp_
         leader, ours = quorum.nodes[leader_id], quorum.nodes[_OURS]
         eventually(lambda: ours.segment.stat().st_size > _BYTES, "a log", within_s=60)
         sound = ours.segment.read_bytes()[: _BYTES // 2]
-        batches = split_batches(sound)
+        batches = list(read_batches(sound))
 
         flip_bit(ours.segment, sum(batch.header.size_bytes for batch in batches[:-5]) + place)
         ours.wait_until_printed("repaired ")

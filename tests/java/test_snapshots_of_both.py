@@ -11,8 +11,8 @@ import pytest
 
 from raft.client import Client
 from raft.records.batch import build_batch
+from raft.records.batches import read_batches
 from raft.records.record import Record
-from raft.records.split import split_batches
 from raft.types import Batch, Endpoint, Epoch, Offset, Uuid
 from tests.java.compacted_quorum import SMALL_SNAPSHOTS
 from tests.java.java_log import errors
@@ -44,7 +44,7 @@ def log_start(node: NodeProcess) -> Offset:
 
 def batches(node: NodeProcess) -> list[Batch]:
     """Return the log of a node."""
-    return [batch for segment in node.segments() for batch in split_batches(segment.read_bytes())]
+    return [batch for segment in node.segments() for batch in read_batches(segment.read_bytes())]
 
 
 def checkpoints(node: NodeProcess) -> list[Path]:

@@ -6,7 +6,7 @@ import pytest
 
 from raft.codec import Message
 from raft.metrics.error_codes import error_codes
-from raft.metrics.record_count import count_records
+from raft.records.header_fields import count_records
 from raft.wire.apis import APIS
 from raft.wire.messages.api_versions import ApiVersionsResponse
 from raft.wire.messages.describe_quorum import DescribeQuorumResponse

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from raft.errors import ErrorCode
-from raft.records.stored_header import read_stored_header
+from raft.records.header_fields import read_fields
 from raft.wire.apis import OFFSET_FOR_LEADER_EPOCH
 from raft.wire.messages.offset_for_leader_epoch import (
     BatchPlan,
@@ -47,7 +47,7 @@ def plan_of(wire: Wire, asked: BatchPlanRequest) -> BatchPlan:
 
 
 def place(pair: Pair, offset: int, batch: bytes) -> LogPlace:
-    return LogPlace(offset=offset, epoch=pair.epoch, checksum=read_stored_header(batch).checksum)
+    return LogPlace(offset=offset, epoch=pair.epoch, checksum=read_fields(batch).checksum)
 
 
 def test_plan_has_the_bounds_and_the_records_before_both_positions(written: Pair) -> None:

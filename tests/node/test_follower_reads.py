@@ -9,8 +9,8 @@ import pytest
 from raft.core import messages as core
 from raft.errors import ErrorCode
 from raft.records.batch import build_batch
+from raft.records.batches import read_batches
 from raft.records.record import Record
-from raft.records.split import split_batches
 from raft.types import Epoch, LeaderAndEpoch, NodeId, Offset
 from raft.wire.messages.fetch import FetchResponse
 from raft.wire.messages.nodes import LeaderIdAndEpoch
@@ -38,7 +38,7 @@ def play_leader_of_four_records(request: core.OutgoingRequest) -> Answer:
     return core.FetchResponse(
         leader=LeaderAndEpoch(epoch=EPOCH, leader_id=NodeId(2)),
         high_watermark=Offset(2),
-        batches=tuple(split_batches(records)),
+        batches=tuple(read_batches(records)),
     )
 
 

@@ -9,8 +9,8 @@ import pytest
 from datasource.options import ReadOptions
 from datasource.responses import read_response
 from raft.records.batch import build_batch, read_records
+from raft.records.batches import read_batches
 from raft.records.record import Record
-from raft.records.split import split_batches
 from raft.storage.disk import DiskFiles
 from raft.storage.election_state import ElectionStateFile
 from raft.types import ElectionState, Epoch, Offset
@@ -46,7 +46,7 @@ def test_batch_larger_than_all_limits_reaches_followers_clients_and_spark(tmp_pa
         with nodes.client() as client:
             fetched = client.fetch(Offset(0), max_bytes=1, max_wait_ms=0)
 
-    (read,) = split_batches(fetched.records)
+    (read,) = list(read_batches(fetched.records))
     options = ReadOptions.of({"kraft.bootstrap.servers": "localhost:1"})
     (rows,) = read_response(options, fetched, Offset(0), Offset(1))
     assert read.payload == batch

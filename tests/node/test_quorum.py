@@ -12,8 +12,8 @@ from raft.core import messages as core
 from raft.core.roles import Follower, Leader
 from raft.errors import CorruptBatchError, ErrorCode
 from raft.local.ports import free_ports
+from raft.records.batches import read_batches
 from raft.records.control import leader_change_batch
-from raft.records.split import split_batches
 from raft.types import Epoch, LeaderAndEpoch, NodeId, Offset, OffsetAndEpoch
 from raft.wire.messages.produce import ProduceResponse
 from tests.node.harness.batches import batch_of, values_in
@@ -221,7 +221,7 @@ def test_replaced_leader_truncates_what_was_not_committed(leading: Pair, caplog:
         return core.FetchResponse(
             leader=leader,
             high_watermark=response.high_watermark,
-            batches=tuple(split_batches(record)),
+            batches=tuple(read_batches(record)),
         )
 
     leading.peer.play = play

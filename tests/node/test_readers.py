@@ -15,7 +15,7 @@ from datasource.reading import read_range
 from raft.client import Client, Fetched, ReadFrom
 from raft.errors import ErrorCode, OffsetOutOfRangeError
 from raft.local.ports import free_ports
-from raft.records.split import split_batches
+from raft.records.batches import read_batches
 from raft.types import Endpoint, Offset
 from tests.node.harness.batches import batch_of
 from tests.node.harness.loop import NodesInProcess
@@ -88,7 +88,7 @@ def read_all(client: Client) -> list[Fetched]:
     offset, end = client.log_start_offset(), client.last_stable_offset()
     while offset < end:
         found.append(client.fetch(offset, max_bytes=1))
-        offset = split_batches(found[-1].records)[-1].header.end_offset
+        offset = list(read_batches(found[-1].records))[-1].header.end_offset
     return found
 
 
@@ -147,7 +147,8 @@ def test_record_is_found_right_after_its_append_though_followers_learn_of_it_lat
             found = client.fetch(appended.base_offset, max_wait_ms=0)
 
             assert found.records, f"the record at {appended.base_offset} is committed"
-            assert split_batches(found.records)[0].header.base_offset == appended.base_offset
+            batch, *_ = read_batches(found.records)
+            assert batch.header.base_offset == appended.base_offset
 
 
 @pytest.mark.rule("READ-5")

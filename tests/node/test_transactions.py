@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from raft.errors import ErrorCode
-from raft.records.split import split_batches
+from raft.records.batches import read_batches
 from raft.types import ControlType
 from raft.wire.apis import ADD_PARTITIONS_TO_TXN, END_TXN, INIT_PRODUCER_ID, WRITE_TXN_MARKERS
 from raft.wire.messages.describe_transactions import (
@@ -99,7 +99,10 @@ def test_readers_of_committed_records_see_nothing_of_an_open_transaction_and_are
     assert [(each.producer_id, each.first_offset) for each in aborted.aborted_transactions or ()] == [
         (producer.producer_id, start)
     ]
-    assert [batch.header.control_types for batch in split_batches(aborted.records or b"")] == [(), (ControlType.ABORT,)]
+    assert [batch.header.control_types for batch in read_batches(aborted.records or b"")] == [
+        (),
+        (ControlType.ABORT,),
+    ]
     assert (values_in(after.records), after.aborted_transactions) == ([b"c"], ())
     assert closed_ends == (later + 2, later + 2)
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from raft.compaction.compactor import Compactor
 from raft.records.batch import build_sparse_batch, read_records
-from raft.records.header import DELETE_HORIZON, HEADER, attributes_of, base_timestamp_ms_of
+from raft.records.batches import read_batches
+from raft.records.header_fields import DELETE_HORIZON, HEADER, attributes_of, base_timestamp_ms_of
 from raft.records.record import Record, write_record
-from raft.records.split import walk_batches
 from raft.types import Batch, Epoch, Offset
 
 LARGEST_BATCH_BYTES = 64 << 10
@@ -31,13 +31,13 @@ class PythonCompactor(Compactor):
         self._horizon_ms: int | None = None
 
     def note(self, batches: bytes) -> None:
-        for batch in walk_batches(batches):
+        for batch in read_batches(batches):
             for record in read_records(batch.payload):
                 if record.key is not None:
                     self._newest[record.key] = record.offset
 
     def retain(self, batches: bytes) -> bytes:
-        return b"".join(piece for batch in walk_batches(batches) for piece in self._retain_of(batch))
+        return b"".join(piece for batch in read_batches(batches) for piece in self._retain_of(batch))
 
     def finish(self) -> bytes:
         if not self._pending:

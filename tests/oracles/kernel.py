@@ -12,13 +12,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from datasource.columns.batch_table import Batches
 from datasource.columns.kernel import Kernel, refused_record
 from datasource.columns.rows import Rows
 from datasource.columns.schema import read_schema
-from datasource.columns.walk import Batches
 from raft.errors import DecodeError
 from raft.native.library import Outcome
-from raft.records.header import LOG_APPEND_TIME
+from raft.records.header_fields import LOG_APPEND_TIME
 from raft.records.record import Record, read_records_section, write_record
 from raft.records.scanner import Section
 from raft.types import Offset

@@ -4,7 +4,7 @@ import struct
 
 from crc32c import crc32c
 
-from raft.records.header import CHECKED_FROM
+from raft.records.header_fields import CHECKED_FROM
 from raft.records.record import Record
 
 RICH = (

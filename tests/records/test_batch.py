@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from raft.errors import DecodeError
 from raft.records.batch import build_batch, read_records
 from raft.records.compression import Compression
-from raft.records.header import check_crc, read_header
+from raft.records.header import read_header
+from raft.records.header_fields import check_crc
 from raft.records.record import Record
 from raft.types import Epoch, Offset
 from tests.records.librdkafka_batches import CAUGHT

@@ -6,11 +6,12 @@ import pytest
 
 from raft.errors import DecodeError
 from raft.records.batch import build_batch, read_records
+from raft.records.batches import read_batches, read_good_prefix
 from raft.records.compression import Compression
 from raft.records.control import leader_change_batch, read_control_records
-from raft.records.header import HEADER, read_header
+from raft.records.header import read_header
+from raft.records.header_fields import HEADER
 from raft.records.record import Record
-from raft.records.split import split_batches, split_good_prefix
 from raft.types import Epoch, NodeId, Offset
 from tests.records.librdkafka_batches import CAUGHT
 from tests.records.samples import RICH, with_right_crc
@@ -71,10 +72,10 @@ def test_readers_raise_only_decode_error_when_batches_are_mutated(round_number: 
                 assert len(read_control_records(data)) == len(header.control_types)
         except DecodeError:
             pass
-        prefix = split_good_prefix(data)
+        prefix = read_good_prefix(data)
         assert sum(batch.header.size_bytes for batch in prefix.batches) <= len(data)
         if prefix.damage is None:
-            assert tuple(split_batches(data)) == prefix.batches
+            assert tuple(read_batches(data)) == prefix.batches
 
     # If all inputs were refused by the first check, the others would not be tested.
     assert accepted > INPUTS_PER_ROUND // 50

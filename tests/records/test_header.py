@@ -5,7 +5,8 @@ import pytest
 from raft.errors import DecodeError
 from raft.records.batch import build_batch
 from raft.records.compression import Compression
-from raft.records.header import HEADER, batch_size_bytes, check_crc, read_header, with_base_offset_and_epoch
+from raft.records.header import read_header
+from raft.records.header_fields import HEADER, batch_size_bytes, check_crc, with_base_offset_and_epoch
 from raft.records.record import Record
 from raft.types import BatchHeader, Epoch, Offset
 from tests.records.samples import RICH, with_field

@@ -5,7 +5,7 @@ import pytest
 from raft.errors import ErrorCode, RequestError
 from raft.records.batch import build_batch, read_records
 from raft.records.compression import Compression, compress
-from raft.records.header import HEADER, LENGTH_END
+from raft.records.header_fields import HEADER, LENGTH_END
 from raft.records.produced import read_produced_batch
 from raft.records.record import Record
 from tests.records.librdkafka_batches import CAUGHT

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 from zlib import crc32
 
-from raft.records.header import CHECKED_FROM, with_base_offset_and_epoch
+from raft.records.header_fields import CHECKED_FROM, with_base_offset_and_epoch
 from raft.types import Batch, BatchHeader, Epoch, EpochStart, Offset, TransactionalId
 from raft.writers.written import content_of
 

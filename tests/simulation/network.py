@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from enum import Enum
 
-from raft.records.header import CHECKED_FROM, batch_size_bytes
+from raft.records.header_fields import CHECKED_FROM, batch_size_bytes
 from tests.simulation.dice import Dice
 from tests.simulation.marks import Mark, Marks
 from tests.simulation.message import Address, Message

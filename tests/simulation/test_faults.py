@@ -12,8 +12,8 @@ from raft.core.messages import VoteRequest
 from raft.core.roles import Follower
 from raft.errors import DiskFullError, StorageError
 from raft.records.batch import build_batch
+from raft.records.batches import read_good_prefix
 from raft.records.record import Record
-from raft.records.split import split_good_prefix
 from raft.types import Epoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
 from tests.memory_files.files import Call, PowerCutError
 from tests.simulation import peer_frames
@@ -88,7 +88,7 @@ def test_network_damages_only_what_a_checksum_covers_when_it_damages_records() -
 
     arrived = [network.damaged(records) for _ in range(200)]
 
-    prefixes = [split_good_prefix(damaged) for damaged in arrived]
+    prefixes = [read_good_prefix(damaged) for damaged in arrived]
     is_known_by = [
         len(prefix.batches) < 4 and (bool(prefix.damage) or len(damaged) < len(records))
         for prefix, damaged in zip(prefixes, arrived, strict=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from raft.records.header import CHECKED_FROM
-from raft.records.split import split_batches
+from raft.records.batches import read_batches
+from raft.records.header_fields import CHECKED_FROM
 from raft.storage.log import Log
 from raft.types import Batch, Offset
 from tests.simulation.broken import BrokenInvariantError
@@ -150,7 +150,7 @@ class WrittenLog:
         """Take the recovered log as the written one, after the disk was changed from outside."""
         self.model, self._places = LogModel(), []
         assert log.start_offset == 0, "a log that was cut is not changed by hand"
-        for batch in split_batches(_content(log)):
+        for batch in read_batches(_content(log)):
             self.model.append(batch)
         self.find_durable_end()
 
@@ -163,5 +163,5 @@ def _content(log: Log) -> bytes:
     offset = log.start_offset
     while offset < log.end_offset:
         pieces.append(log.read(offset, max_bytes=_MANY_BYTES, end_offset=log.end_offset))
-        offset = split_batches(pieces[-1])[-1].header.end_offset
+        offset = list(read_batches(pieces[-1]))[-1].header.end_offset
     return b"".join(pieces)

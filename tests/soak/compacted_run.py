@@ -15,8 +15,8 @@ from subprocess import SubprocessError
 
 from raft.errors import RaftError
 from raft.records.batch import read_records
+from raft.records.batches import read_batches
 from raft.records.record import Record
-from raft.records.split import split_batches
 from tests.soak.clients.state_readers import LibrdkafkaStateReader, OurStateReader, StateReader
 from tests.soak.clients.state_writer import StateWriter
 from tests.soak.crowd import outsiders
@@ -135,7 +135,7 @@ def records_on_disk(partition: Path) -> list[Record]:
 
 
 def _data_records(content: bytes) -> Iterator[Record]:
-    for batch in split_batches(content):
+    for batch in read_batches(content):
         if not batch.header.is_control:
             yield from read_records(batch.payload)
 

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from raft.client import WriteKey
 from raft.local import LocalQuorum
-from raft.records.header import HEADER
+from raft.records.header_fields import HEADER
 from tests.spark.flaky_source import FlakySource
 from tests.spark.frames import SERVERS, Frames, numbered
 from tests.spark.quorums import behind_proxy, handed_over

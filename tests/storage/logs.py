@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 from raft.core.log_view import LogView
 from raft.records.batch import build_batch
+from raft.records.batches import read_batches
 from raft.records.header import read_header
 from raft.records.record import Record
-from raft.records.split import split_batches
 from raft.snapshots import footer_batch, state_batches
 from raft.storage.data_records import end_of_data
 from raft.storage.files import Files
@@ -88,7 +88,7 @@ def content(log: Log) -> list[Batch]:
     result: list[Batch] = []
     offset = log.start_offset
     while offset < log.end_offset:
-        result += split_batches(log.read(offset, max_bytes=1000, end_offset=log.end_offset))
+        result += list(read_batches(log.read(offset, max_bytes=1000, end_offset=log.end_offset)))
         offset = result[-1].header.end_offset
     return result
 

@@ -11,10 +11,10 @@ from raft.compaction.compactor import Compactor
 from raft.epoch_cache import EpochCache
 from raft.errors import StorageError
 from raft.records.batch import build_batch, read_records
+from raft.records.batches import read_batches
 from raft.records.compression import Compression
 from raft.records.header import read_header
 from raft.records.record import Record
-from raft.records.split import split_batches
 from raft.runtime.requests.batch_plan import plan_batch
 from raft.storage.directory import ReplicaDirectory
 from raft.storage.files import Files
@@ -103,7 +103,7 @@ def read(store: Store, start: int, *, end: int | None = None, max_bytes: int = 1
     """Return offset and key of what one read returns."""
     end_offset = store.log.end_offset if end is None else Offset(end)
     data = store.log.read(Offset(start), max_bytes=max_bytes, end_offset=end_offset)
-    return keys_in(split_batches(data))
+    return keys_in(list(read_batches(data)))
 
 
 def keys_in(batches: Iterable[Batch]) -> list[tuple[int, bytes]]:
@@ -175,8 +175,8 @@ def test_reader_gets_to_the_end_of_a_snapshot_whose_last_records_are_missing(fil
 
     data = store.log.read(Offset(0), max_bytes=1 << 20, end_offset=store.log.end_offset)
 
-    assert keys_in(split_batches(data)) == [(0, b"a"), (2, b"b")]
-    assert split_batches(data)[-1].header.end_offset == store.log.start_offset == 4
+    assert keys_in(list(read_batches(data))) == [(0, b"a"), (2, b"b")]
+    assert list(read_batches(data))[-1].header.end_offset == store.log.start_offset == 4
     store.directory.close()
 
 
@@ -189,9 +189,9 @@ def test_records_are_compressed_as_they_were(files: Files) -> None:
 
     data = store.log.read(Offset(0), max_bytes=1 << 20, end_offset=store.log.end_offset)
 
-    codecs = [batch.payload[22] & 7 for batch in split_batches(data)]
+    codecs = [batch.payload[22] & 7 for batch in read_batches(data)]
     assert codecs == [Compression.NONE, Compression.ZSTD, Compression.NONE]
-    assert keys_in(split_batches(data)) == [(at, key) for at, key in enumerate([b"a", b"b", b"c", b"d", b"e"])]
+    assert keys_in(list(read_batches(data))) == [(at, key) for at, key in enumerate([b"a", b"b", b"c", b"d", b"e"])]
     store.directory.close()
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 
 from raft.errors import CorruptBatchError
-from raft.records.header import HEADER
+from raft.records.header_fields import HEADER
 from raft.storage.damage import DamagedPart, KnownDamage
 from raft.storage.damage_search import check_segments, note_damage
 from raft.storage.log import Log

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from raft.errors import DecodeError
+from raft.records.batches import read_batches
 from raft.records.control import leader_change_batch
-from raft.records.header import CHECKED_FROM, HEADER, MAGIC_AT, read_header
-from raft.records.split import split_batches
-from raft.records.stored_header import read_stored_header
+from raft.records.header import read_header
+from raft.records.header_fields import CHECKED_FROM, HEADER, MAGIC_AT, read_fields
 from raft.storage import data_records
 from raft.storage.log import Log
 from raft.types import Batch, Epoch, NodeId, Offset
@@ -25,7 +25,7 @@ def control_batch(offset: Offset, epoch: int) -> Batch:
     payload = leader_change_batch(
         base_offset=offset, epoch=Epoch(epoch), leader_id=NodeId(1), voters=(), granting_voters=(), timestamp_ms=0
     )
-    (found,) = split_batches(payload)
+    (found,) = list(read_batches(payload))
     return found
 
 
@@ -93,7 +93,7 @@ def test_header_is_that_of_the_batch_that_holds_the_offset(tail_bytes: int) -> N
 @pytest.mark.parametrize("size_bytes", range(HEADER.size))
 def test_header_that_is_incomplete_is_none(size_bytes: int) -> None:
     with pytest.raises(DecodeError, match=f"batch header of {size_bytes} bytes"):
-        read_stored_header(batch(0).payload[:size_bytes])
+        read_fields(batch(0).payload[:size_bytes])
 
 
 def test_header_of_another_magic_is_none() -> None:
@@ -101,4 +101,4 @@ def test_header_of_another_magic_is_none() -> None:
     payload[MAGIC_AT] = 1
 
     with pytest.raises(DecodeError, match="magic 1, expected 2"):
-        read_stored_header(bytes(payload))
+        read_fields(bytes(payload))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from raft.errors import ConfigError, CorruptBatchError
-from raft.records.header import HEADER
+from raft.records.header_fields import HEADER
 from raft.storage.directory_check import DirectoryCheck
 from raft.storage.files import DirectoryLockedError
 from raft.storage.index import TIME_ENTRY

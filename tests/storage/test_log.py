@@ -4,8 +4,8 @@ import random
 import pytest
 
 from raft.errors import CorruptBatchError, StorageError
+from raft.records.batches import read_batches
 from raft.records.header import read_header
-from raft.records.split import split_batches
 from raft.storage.files import Files
 from raft.storage.log import Log
 from raft.storage.segment_indexes import INDEX_INTERVAL_BYTES
@@ -91,7 +91,7 @@ def test_log_writes_offset_and_epoch_of_the_header_into_the_bytes() -> None:
 
     log.append([Batch(header=placed, payload=from_a_client.payload)])
 
-    (stored,) = split_batches(log.read(Offset(1), max_bytes=1000, end_offset=Offset(2)))
+    (stored,) = list(read_batches(log.read(Offset(1), max_bytes=1000, end_offset=Offset(2))))
     assert stored.header == placed
     assert stored.payload[12 + 4 :] == from_a_client.payload[12 + 4 :]
 
@@ -131,7 +131,7 @@ def test_read_returns_whole_batches_within_all_bounds(tail_bytes: int) -> None:
     sizes = [one.header.size_bytes for one in written]
 
     def read(start: int, max_bytes: int = 10_000, end: int = 10) -> list[Batch]:
-        return split_batches(log.read(Offset(start), max_bytes=max_bytes, end_offset=Offset(end)))
+        return list(read_batches(log.read(Offset(start), max_bytes=max_bytes, end_offset=Offset(end))))
 
     assert read(0) == written
     assert read(3) == written[1:], "the batch that holds the offset is returned whole"
@@ -158,7 +158,7 @@ def test_read_finds_every_offset_when_indexes_are_sparse(tail_bytes: int) -> Non
     log.append(written)
 
     for offset in range(log.end_offset):
-        (found,) = split_batches(log.read(Offset(offset), max_bytes=1, end_offset=log.end_offset))
+        (found,) = list(read_batches(log.read(Offset(offset), max_bytes=1, end_offset=log.end_offset)))
 
         assert found == written[offset // 2]
 
@@ -167,7 +167,7 @@ def test_read_goes_to_the_end_of_a_segment_only(tail_bytes: int) -> None:
     log = open_log(MemoryFiles(), segment_bytes=2 * SMALL, tail_bytes=NO_TAIL)
     log.append(batches([1] * 4))
 
-    found = split_batches(log.read(Offset(0), max_bytes=10_000, end_offset=Offset(4)))
+    found = list(read_batches(log.read(Offset(0), max_bytes=10_000, end_offset=Offset(4))))
 
     assert found == batches([1] * 2)
 
@@ -544,7 +544,7 @@ def test_small_batches_are_returned_within_all_bounds(tail_bytes: int) -> None:
         read = log.read(start, max_bytes=max_bytes, end_offset=end)
 
         in_bounds = [batch for batch in written[first:] if batch.header.end_offset <= end]
-        count = len(split_batches(read)) if read else 0
+        count = len(list(read_batches(read))) if read else 0
         assert read == b"".join(batch.payload for batch in in_bounds[:count])
         assert len(read) <= max_bytes or count == 1
         # What is left out is less than the bytes between two entries of the index.

@@ -10,7 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from raft.records.split import split_batches
+from raft.records.batches import read_batches
 from raft.storage.log import Log
 from raft.types import Batch, Offset
 from tests.memory_files.files import MemoryFiles
@@ -89,7 +89,7 @@ class LogAgainstList(RuleBasedStateMachine):
         start = data.draw(st.integers(0, self.end - 1))
         end = data.draw(st.integers(start, self.end + 2))
 
-        found = split_batches(self.log.read(Offset(start), max_bytes=max_bytes, end_offset=Offset(end)))
+        found = list(read_batches(self.log.read(Offset(start), max_bytes=max_bytes, end_offset=Offset(end))))
 
         first = next(at for at, one in enumerate(self.model) if one.header.end_offset > start)
         assert found == self.model[first : first + len(found)]

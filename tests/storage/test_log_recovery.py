@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from raft.errors import CorruptBatchError
-from raft.records.split import walk_headers
+from raft.records.batches import read_headers
 from raft.storage.disk import DiskFiles
 from raft.types import Batch, Epoch, Offset, OffsetAndEpoch
 from tests.memory_files.files import MemoryFiles, PowerCutError
@@ -49,7 +49,7 @@ def damage_from(files: MemoryFiles, offset: int) -> None:
     for name in files.names_in(DIRECTORY):
         if name.endswith(".log"):
             position = 0
-            for header in walk_headers(files.read(f"{DIRECTORY}/{name}")):
+            for header in read_headers(files.read(f"{DIRECTORY}/{name}")):
                 if header.base_offset >= offset:
                     files.flip_bit(f"{DIRECTORY}/{name}", position + 30)
                 position += header.size_bytes

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from raft.records.split import split_batches
+from raft.records.batches import read_batches
 from raft.storage.files import Files
 from raft.storage.log import Log
 from raft.types import Batch, Offset
@@ -52,7 +52,7 @@ class Flusher:
 def append_and_read_all(log: Log) -> None:
     for offset in range(BATCHES):
         log.append([batch(offset, epoch=1 + offset // 50)])
-        (found,) = split_batches(log.read(Offset(offset // 2), max_bytes=1, end_offset=log.end_offset))
+        (found,) = list(read_batches(log.read(Offset(offset // 2), max_bytes=1, end_offset=log.end_offset)))
         assert found.header.base_offset == offset // 2
 
 

@@ -6,7 +6,8 @@ import pytest
 
 from raft.errors import CorruptBatchError
 from raft.records.batch import read_records
-from raft.records.header import HEADER, read_header
+from raft.records.header import read_header
+from raft.records.header_fields import HEADER
 from raft.storage.log import Log
 from raft.storage.timestamps import TimestampOffset
 from raft.types import Batch, Epoch, Offset

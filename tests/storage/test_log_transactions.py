@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raft.records.split import split_batches
+from raft.records.batches import read_batches
 from raft.storage.aborted_transactions import MANY, aborted_among, aborted_in
 from raft.storage.files import Files
 from raft.storage.log import Log
@@ -137,7 +137,7 @@ def test_aborted_transactions_among_any_fetched_batches_are_found(start: int, le
 
     found = aborted_among(log, Offset(start), records)
 
-    read = [each.header for each in split_batches(records)]
+    read = [each.header for each in read_batches(records)]
     assert found == (overlapping(LOG, start, read[-1].end_offset) if read else [])
 
 

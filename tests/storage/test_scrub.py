@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from raft.records.header import HEADER
+from raft.records.header_fields import HEADER
 from raft.storage.log import Log
 from raft.storage.log_config import LogConfig
 from raft.storage.scrub import Scrub, ScrubProgress

@@ -1,7 +1,8 @@
 import pytest
 
 from raft.errors import DecodeError
-from raft.storage.spans import PLACE_BYTES, place_at, skip_to, take_until
+from raft.records.header_fields import PLACE_BYTES, place_at
+from raft.storage.spans import skip_to, take_until
 from raft.storage.tail import Tail
 from raft.types import Offset
 from tests.storage.logs import batches

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from raft.errors import ConfigError
-from raft.records.split import split_batches
+from raft.records.batches import read_batches
 from raft.snapshots.state_batches import footer_batch
 from raft.storage.directory_opening import ReplicaIdentity
 from raft.storage.trusted_segments import TRUSTED_SEGMENTS_NAME
@@ -32,7 +32,9 @@ def observer_of(*logged: int) -> MemoryFiles:
     files = MemoryFiles()
     directory = opened(files, node(4, *logged))
     directory.store_election_state(ElectionState(epoch=Epoch(1)))
-    directory.log.append(split_batches(control_batch((KRAFT_VERSION, b"\0\0\0\1\0"), (VOTERS, voters_value(*logged)))))
+    directory.log.append(
+        list(read_batches(control_batch((KRAFT_VERSION, b"\0\0\0\1\0"), (VOTERS, voters_value(*logged)))))
+    )
     directory.log.append([batch(2)])
     directory.write_checkpoints()
     directory.close()

@@ -11,7 +11,8 @@ from raft.codec import Message, decode, encode, field, message
 from raft.codec.schema import Array, Struct, Structure
 from raft.errors import DecodeError
 from raft.records.batch import build_batch
-from raft.records.header import MAGIC_AT, read_header
+from raft.records.header import read_header
+from raft.records.header_fields import MAGIC_AT
 from raft.records.record import Record
 from raft.wire.apis import APIS
 from raft.wire.messages.fetch import EpochEndOffset, FetchResponsePartition

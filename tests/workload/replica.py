@@ -8,7 +8,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from raft.records.batch import read_records
-from raft.records.split import split_batches
+from raft.records.batches import read_batches
 from raft.storage.epoch_checkpoint import EPOCH_CHECKPOINT_NAME
 from raft.types import Batch, OffsetAndEpoch
 from tests.node.harness.properties import TOPIC
@@ -34,7 +34,7 @@ class Replica:
         """Read the files of a node that does not run."""
         folder = log_dir / f"{TOPIC}-0"
         content = b"".join(segment.read_bytes() for segment in sorted(folder.glob("*.log")))
-        batches = tuple(split_batches(content))
+        batches = tuple(read_batches(content))
         return cls(
             batches=batches,
             torn_bytes=len(content) - sum(batch.header.size_bytes for batch in batches),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from raft.records.header import with_base_offset_and_epoch
-from raft.records.split import split_batches
+from raft.records.batches import read_batches
+from raft.records.header_fields import with_base_offset_and_epoch
 from raft.types import Batch, Epoch, Offset
 from tests.node.harness.batches import batch_of
 from tests.workload.history import Plan
@@ -19,7 +19,7 @@ BATCH_BYTES = len(batch_of(b"A"))
 def batches() -> list[Batch]:
     """A log with a batch for each value."""
     placed = [with_base_offset_and_epoch(batch_of(value), Offset(at), Epoch(1)) for at, value in enumerate(VALUES)]
-    return split_batches(b"".join(placed))
+    return list(read_batches(b"".join(placed)))
 
 
 def plan(start: int, end: int, *, rows: int | None = None, size_bytes: int | None = None) -> Plan:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from raft.records.control import leader_change_batch
-from raft.records.header import with_base_offset_and_epoch
+from raft.records.header_fields import with_base_offset_and_epoch
 from raft.types import Epoch, NodeId, Offset, OffsetAndEpoch
 from tests.node.harness.batches import batch_of
 from tests.workload.replica import Replica, differences

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from raft.records.batch import build_batch
+from raft.records.batches import read_batches
 from raft.records.control import leader_change_batch, write_commit_batch
 from raft.records.control_key import write_control_key
-from raft.records.header import with_base_offset_and_epoch
+from raft.records.header_fields import with_base_offset_and_epoch
 from raft.records.record import Record
-from raft.records.split import split_batches
 from raft.types import Batch, ControlType, Epoch, NodeId, Offset, WriteCommit, WritePart
 from raft.writers import WriteKey
 from tests.workload.visible_log import VisibleLog
@@ -51,8 +51,9 @@ def log_of(*payloads: bytes) -> list[Batch]:
     content, offset = b"", 0
     for payload in payloads:
         content += with_base_offset_and_epoch(payload, Offset(offset), Epoch(1))
-        offset += split_batches(payload)[0].header.record_count
-    return split_batches(content)
+        batch, *_ = read_batches(payload)
+        offset += batch.header.record_count
+    return list(read_batches(content))
 
 
 def test_records_without_a_transaction_or_of_a_committed_one_are_visible_in_order() -> None:

@@ -10,7 +10,7 @@ from raft.core.effects import SendResponse
 from raft.core.events import AppendRequested
 from raft.core.messages import AppendResponse
 from raft.errors import ErrorCode, RequestError
-from raft.records.header import is_compressed
+from raft.records.header_fields import is_compressed
 from raft.records.produced import read_produced_batch
 from raft.runtime.request import Request
 from raft.runtime.requests.context import Context

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from raft.core import messages as core
-from raft.records.split import split_good_prefix
+from raft.records.batches import read_good_prefix
 from raft.transactions import AbortedTransaction
 from raft.types import Epoch, LeaderAndEpoch, NodeId, Offset, OffsetAndEpoch
 from raft.wire.mapping.elections import leader_and_epoch
@@ -236,7 +236,7 @@ def fetch_response_from_wire(message: fetch.FetchResponse) -> core.FetchResponse
         return core.RequestRefused(error=message.error_code)
     partition = sole_partition(message.responses)
     leader = partition.current_leader
-    good = split_good_prefix(partition.records or b"")
+    good = read_good_prefix(partition.records or b"")
     return core.FetchResponse(
         error=partition.error_code,
         leader=leader_and_epoch(leader.leader_id, leader.leader_epoch, message.node_endpoints),

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from crc32c import crc32c
 
 from raft.records.batch import build_batch, read_records
+from raft.records.batches import read_batches
 from raft.records.compression import Compression
 from raft.records.record import Record
-from raft.records.split import split_batches
 from raft.types import Batch
 
 
@@ -26,7 +26,7 @@ def batch_of(
 
 def batches_in(records: bytes | None) -> list[Batch]:
     """Return the batches of a Fetch response."""
-    return split_batches(records or b"")
+    return list(read_batches(records or b""))
 
 
 def values_in(records: bytes | None) -> list[bytes | None]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from raft.client import AbortedFilter, AbortedTransaction
 from raft.client.results import BatchPlan, Fetched
 from raft.errors import ErrorCode, OffsetOutOfRangeError, RaftError
-from raft.records.split import split_batches
+from raft.records.batches import read_batches
 from raft.types import Batch, Epoch, Offset
 from raft.wire.mapping.fetches import READ_COMMITTED
 from raft.wire.messages.fetch import AbortedTransaction as AbortedOnWire
@@ -40,7 +40,7 @@ class GapReader(Reader):
         super()._choose(partition, former_id, is_old=is_old)
 
     def _take(self, records: bytes, aborted: Sequence[AbortedOnWire]) -> None:
-        start, batches = self._position, split_batches(records)
+        start, batches = self._position, list(read_batches(records))
         self._position = max(start, batches[-1].header.end_offset)
         if self._isolation_level == READ_COMMITTED:
             dropped = AbortedFilter(AbortedTransaction(each.producer_id, Offset(each.first_offset)) for each in aborted)
@@ -64,7 +64,7 @@ class GapStreamReader(StreamReader):
         super()._on_plan(plan)
 
     def _on_fetched(self, fetched: Fetched) -> None:
-        batches, aborted = split_batches(fetched.records), AbortedFilter(fetched.aborted)
+        batches, aborted = list(read_batches(fetched.records)), AbortedFilter(fetched.aborted)
         seen = [batch for batch in batches if not aborted.drops(batch.header) and not batch.header.is_control]
         start = self._position
         if batches:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from raft.client import AbortedFilter, AbortedTransaction
 from raft.codec import Message
 from raft.errors import ErrorCode
-from raft.records.split import split_batches
+from raft.records.batches import read_batches
 from raft.types import NodeId, Offset
 from raft.wire.mapping.fetches import READ_COMMITTED
 from raft.wire.messages.fetch import AbortedTransaction as AbortedOnWire
@@ -134,7 +134,7 @@ class Reader:
             self._caller.set_leader(None)
 
     def _take(self, records: bytes, aborted: Sequence[AbortedOnWire]) -> None:
-        start, batches = self.log.end_offset, split_batches(records)
+        start, batches = self.log.end_offset, list(read_batches(records))
         for batch in batches:
             self.log.append(batch)
         self._watch.records_read(self.name, self.log)

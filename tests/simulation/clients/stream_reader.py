@@ -5,7 +5,7 @@ from __future__ import annotations
 from raft.client import AbortedFilter, calls
 from raft.client.results import BatchPlan, Fetched, FoundOffset
 from raft.errors import OffsetOutOfRangeError, RaftError
-from raft.records.split import split_batches
+from raft.records.batches import read_batches
 from raft.types import Epoch, Offset
 from raft.wire.messages.list_offsets import LATEST_TIMESTAMP
 from tests.simulation.broken import BrokenInvariantError
@@ -109,7 +109,7 @@ class StreamReader:
         )
 
     def _on_fetched(self, fetched: Fetched) -> None:
-        batches, aborted = split_batches(fetched.records), AbortedFilter(fetched.aborted)
+        batches, aborted = list(read_batches(fetched.records)), AbortedFilter(fetched.aborted)
         seen = [batch for batch in batches if not aborted.drops(batch.header) and not batch.header.is_control]
         new = [batch for batch in batches if batch.header.base_offset >= self.log.end_offset]
         for batch in new:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from raft.records.header import CHECKED_FROM, HEADER
+from raft.records.header_fields import CHECKED_FROM, HEADER
 from raft.types import Offset
 from tests.simulation.faults.kinds import Fault
 from tests.simulation.faults.nemesis import Nemesis

@@ -5,8 +5,8 @@ from __future__ import annotations
 import errno
 from functools import partial
 
-from raft.records.header import LENGTH_END
-from raft.records.split import split_batches
+from raft.records.batches import read_batches
+from raft.records.header_fields import LENGTH_END
 from raft.storage.snapshots import SnapshotFolder
 from tests.memory_files.files import Call
 from tests.simulation.dice import Dice
@@ -128,7 +128,7 @@ class BitRot(Nemesis):
         if newest is None or folder.interrupted_install() is not None:
             return False
         name = folder.name_of(newest)
-        sizes = [batch.header.size_bytes for batch in split_batches(files.read(name))]
+        sizes = [batch.header.size_bytes for batch in read_batches(files.read(name))]
         chosen = self._dice.draw(len(sizes))
         position = sum(sizes[:chosen]) + LENGTH_END + _EPOCH_BYTES
         self._rot(victim, name, position + self._dice.draw(sizes[chosen] - LENGTH_END - _EPOCH_BYTES))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from raft.client.results import BatchPlan, FoundOffset, LogPlace
 from raft.core.messages import AppendResponse
 from raft.errors import ErrorCode, error_name
-from raft.records.header import CHECKED_FROM
+from raft.records.header_fields import CHECKED_FROM
 from raft.types import Batch, Epoch, Offset
 from raft.wire.messages.list_offsets import LATEST_TIMESTAMP
 from raft.writers.keys import version_of

@@ -10,7 +10,7 @@ from raft.core.effects import SendResponse
 from raft.core.messages import ClientFetchRequest
 from raft.errors import DecodeError
 from raft.records.batch import read_records
-from raft.records.split import split_batches
+from raft.records.batches import read_batches
 from raft.snapshots import SnapshotScan
 from raft.transactions import OpenTransaction
 from raft.types import Batch, CleanupPolicy, EpochStart, Offset, OffsetAndEpoch
@@ -88,7 +88,7 @@ class SnapshotsHoldTheState(Invariant):
         ended, expected_ended = (each.transactions.image().ended_writes for each in (loaded, fresh))
         self._same(machine, snapshot, "ended writes", ended, expected_ended)
         index = contents.index
-        self._check_records(machine, snapshot, split_batches(content[index.start_position : index.end_position]))
+        self._check_records(machine, snapshot, list(read_batches(content[index.start_position : index.end_position])))
 
     def _check_records(self, machine: Machine, snapshot: OffsetAndEpoch, batches: Sequence[Batch]) -> None:
         found = {record.offset: record for batch in batches for record in read_records(batch.payload)}
@@ -170,7 +170,7 @@ class CompactedReadsAreCommitted(Invariant):
             return
         log, end_offset = self._committed.model, Offset(0)
         try:
-            batches = split_batches(records)
+            batches = list(read_batches(records))
         except DecodeError as error:
             self.fail(f"{machine} responds to {request} with damaged records: {error}")
         is_whole = sum(batch.header.size_bytes for batch in batches) == len(records)

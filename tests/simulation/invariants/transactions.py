@@ -12,7 +12,7 @@ from raft.core.messages import AppendResponse, ClientFetchRequest
 from raft.core.write_hold import HELD_BACK_MS
 from raft.errors import ErrorCode
 from raft.records.batch import read_records
-from raft.records.split import split_batches
+from raft.records.batches import read_batches
 from raft.transactions import TransactionTable
 from raft.types import FIRST_PART_PRODUCER_ID, Batch, ControlType, Epoch, Offset, WriteCommit
 from raft.wire.messages.list_offsets import LATEST_TIMESTAMP
@@ -133,7 +133,7 @@ class LastStableOffsetIsCorrect(Invariant):
     def response_sent(self, machine: Machine, request: CoreRequest, order: SendResponse, records: bytes) -> None:
         if not isinstance(request, ClientFetchRequest) or not request.read_committed or not records:
             return
-        end = split_batches(records)[-1].header.end_offset
+        end = list(read_batches(records))[-1].header.end_offset
         stable = self._committed.history.last_stable_offset(self._committed.end_offset)
         self.require(end <= stable, "%s responds with records up to %s, stable is %s", machine, end, stable)
 

@@ -124,7 +124,7 @@ def recovered_log_not_flushed(patch: pytest.MonkeyPatch) -> None:
 @mutation(breaks=("LOG-2", "LOG-13", "FETCH-24"), caught_by=("LogsMatch", "DamagedLogIsRefused"))
 def checksum_not_checked(patch: pytest.MonkeyPatch) -> None:
     """The checksums of batches are not checked."""
-    patch.setattr("raft.records.split.check_crc", lambda _buffer, _position, _size_bytes: None)
+    patch.setattr("raft.records.batches.check_crc", lambda _buffer, _position, _size_bytes: None)
 
 
 @mutation(breaks=("LOG-10",), caught_by=("EpochCheckpointMatchesLog",))

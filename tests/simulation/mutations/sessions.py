@@ -14,7 +14,8 @@ from raft.client.session import Deadline, Session
 from raft.client.steps import Operation
 from raft.errors import QuorumUnavailableError
 from raft.records.batch import build_batch, read_records
-from raft.records.header import attributes_of, read_header
+from raft.records.header import read_header
+from raft.records.header_fields import attributes_of
 from raft.types import Endpoint, Epoch, Offset
 from tests.simulation.clients.our_client import SimulatedTransport
 from tests.simulation.mutations.mutation import mutation

@@ -18,8 +18,9 @@ from raft.core.state import State
 from raft.epoch_cache import EpochCache
 from raft.errors import DecodeError
 from raft.records.batch import build_sparse_batch, read_records
-from raft.records.header import batch_size_bytes, read_header
-from raft.records.split import walk_batches
+from raft.records.batches import read_batches
+from raft.records.header import read_header
+from raft.records.header_fields import batch_size_bytes
 from raft.runtime.piecewise_read import PiecewiseRead
 from raft.runtime.snapshot_keeper import SnapshotKeeper, _Look
 from raft.snapshots import SnapshotScan, contents, state_batches
@@ -87,7 +88,7 @@ def deleted_key_comes_back(patch: pytest.MonkeyPatch) -> None:
     note = Compactor.note
 
     def note_values(compactor: Compactor, batches: bytes) -> None:
-        for batch in walk_batches(batches):
+        for batch in read_batches(batches):
             header = batch.header
             values = [record for record in read_records(batch.payload) if record.value is not None]
             if values:
@@ -123,7 +124,7 @@ def damaged_snapshot_is_installed(patch: pytest.MonkeyPatch) -> None:
             yield Batch(header=read_header(data, position), payload=data[position : position + size_bytes])
             position += size_bytes
 
-    patch.setattr(contents, "walk_batches", unchecked)
+    patch.setattr(contents, "read_batches", unchecked)
 
 
 @mutation(breaks=("SNAPSHOT-4", "FETCH-23"), caught_by=("SnapshotsHoldTheState", "QuorumRecovers"))

@@ -7,9 +7,9 @@ import pytest
 from raft.errors import DecodeError
 from raft.records.batch import build_batch
 from raft.records.control import leader_change_batch, write_commit_batch
-from raft.records.header import HEADER, read_header
+from raft.records.header import read_header
+from raft.records.header_fields import HEADER, read_fields
 from raft.records.record import Record
-from raft.records.stored_header import read_stored_header
 from raft.types import Epoch, NodeId, Offset, WriteCommit, WritePart
 from tests.records.samples import RICH, with_field
 
@@ -41,7 +41,7 @@ COMMIT = write_commit_batch(
 def test_stored_header_needs_no_more_than_the_first_61_bytes(batch: bytes) -> None:
     header = read_header(batch)
 
-    stored = read_stored_header(b"abc" + batch[: HEADER.size], 3)
+    stored = read_fields(b"abc" + batch[: HEADER.size], 3)
 
     assert (stored.base_offset, stored.end_offset) == (header.base_offset, header.end_offset)
     assert (stored.size_bytes, stored.epoch) == (len(batch), header.epoch)
@@ -53,7 +53,7 @@ def test_stored_header_needs_no_more_than_the_first_61_bytes(batch: bytes) -> No
 @pytest.mark.parametrize("size_bytes", range(HEADER.size))
 def test_stored_header_is_refused_when_it_ends_early(size_bytes: int) -> None:
     with pytest.raises(DecodeError, match=f"batch header of {size_bytes} bytes, expected 61"):
-        read_stored_header(PLAIN[:size_bytes])
+        read_fields(PLAIN[:size_bytes])
 
 
 @pytest.mark.parametrize(
@@ -70,4 +70,4 @@ def test_stored_header_is_refused_when_a_number_is_impossible(
     position: int, form: str, value: int, reason: str
 ) -> None:
     with pytest.raises(DecodeError, match=reason):
-        read_stored_header(with_field(PLAIN, position, form, value))
+        read_fields(with_field(PLAIN, position, form, value))

@@ -2,9 +2,9 @@ import pytest
 
 from raft.errors import DecodeError
 from raft.records.batch import build_batch
+from raft.records.batches import read_batches, read_good_prefix, read_headers
 from raft.records.header import read_header
 from raft.records.record import Record
-from raft.records.split import split_batches, split_good_prefix, walk_headers
 from raft.types import Batch, Epoch, Offset
 from tests.records.samples import with_field
 
@@ -19,12 +19,12 @@ def as_batch(payload: bytes) -> Batch:
 
 
 def test_split_returns_batches_in_order_when_all_are_whole() -> None:
-    assert split_batches(ALL) == [as_batch(FIRST), as_batch(SECOND), as_batch(THIRD)]
+    assert list(read_batches(ALL)) == [as_batch(FIRST), as_batch(SECOND), as_batch(THIRD)]
 
 
 @pytest.mark.parametrize("data", [pytest.param(b"", id="nothing"), pytest.param(FIRST[:40], id="less than a batch")])
 def test_split_returns_nothing_when_no_batch_is_whole(data: bytes) -> None:
-    assert split_batches(data) == []
+    assert list(read_batches(data)) == []
 
 
 def test_split_ends_without_an_error_when_truncated_at_every_byte() -> None:
@@ -33,7 +33,7 @@ def test_split_ends_without_an_error_when_truncated_at_every_byte() -> None:
     for length in range(len(ALL)):
         whole = sum(1 for end in ends[1:] if end <= length)
 
-        assert len(split_batches(ALL[:length])) == whole
+        assert len(list(read_batches(ALL[:length]))) == whole
 
 
 def test_split_refuses_everything_when_one_batch_is_damaged() -> None:
@@ -41,18 +41,19 @@ def test_split_refuses_everything_when_one_batch_is_damaged() -> None:
     damaged[len(FIRST) + 30] ^= 1
 
     with pytest.raises(DecodeError, match="checksum"):
-        split_batches(bytes(damaged))
+        list(read_batches(bytes(damaged)))
 
 
 def test_split_refuses_older_magic_when_a_client_sends_it() -> None:
     with pytest.raises(DecodeError, match="magic 0"):
-        split_batches(with_field(FIRST, 16, ">b", 0))
+        list(read_batches(with_field(FIRST, 16, ">b", 0)))
 
 
 def test_split_accepts_a_batch_with_more_offsets_than_records_as_compaction_leaves_it() -> None:
     sparse = with_field(FIRST, 23, ">i", 5)
 
-    assert split_batches(sparse)[0].header.end_offset == 16
+    (batch,) = read_batches(sparse)
+    assert batch.header.end_offset == 16
 
 
 @pytest.mark.rule("FETCH-24")
@@ -60,7 +61,7 @@ def test_good_prefix_ends_before_the_first_damaged_batch() -> None:
     damaged = bytearray(ALL)
     damaged[len(FIRST) + 30] ^= 1
 
-    prefix = split_good_prefix(bytes(damaged))
+    prefix = read_good_prefix(bytes(damaged))
 
     assert prefix.batches == (as_batch(FIRST),)
     assert "checksum" in str(prefix.damage)
@@ -68,23 +69,23 @@ def test_good_prefix_ends_before_the_first_damaged_batch() -> None:
 
 @pytest.mark.rule("FETCH-24")
 def test_good_prefix_ends_before_a_gap() -> None:
-    prefix = split_good_prefix(FIRST + THIRD)
+    prefix = read_good_prefix(FIRST + THIRD)
 
     assert prefix.batches == (as_batch(FIRST),)
     assert "offset 13, expected 12" in str(prefix.damage)
 
 
 def test_good_prefix_is_everything_when_nothing_is_wrong() -> None:
-    prefix = split_good_prefix(ALL + FIRST[:50])
+    prefix = read_good_prefix(ALL + FIRST[:50])
 
     assert len(prefix.batches) == 3
     assert prefix.damage is None
 
 
-def test_walk_verifies_the_checksum_before_it_uses_a_header() -> None:
+def test_reader_verifies_the_checksum_before_it_uses_a_header() -> None:
     # The last offset delta is wrong too, but it must not be used.
     damaged = bytearray(FIRST)
     damaged[23] ^= 0x80
 
     with pytest.raises(DecodeError, match="checksum"):
-        next(walk_headers(bytes(damaged)))
+        next(read_headers(bytes(damaged)))

@@ -1,4 +1,4 @@
-"""Splits bytes into batches: a fetch response, or a part of a segment.
+"""Reads batches that lie one after the other: those of a fetch response, or of a part of a segment.
 
 Source: rule FETCH-24; Kafka ByteBufferLogInputStream.
 """
@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from raft.errors import DecodeError
-from raft.records.header import batch_size_bytes, check_crc, read_header
+from raft.records.header import header_of
+from raft.records.header_fields import batch_size_bytes, check_crc, whole_batches
 from raft.types import Batch, BatchHeader
 
 
@@ -26,7 +27,7 @@ class GoodPrefix:
     damage: DecodeError | None
 
 
-def walk_headers(buffer: bytes) -> Iterator[BatchHeader]:
+def read_headers(buffer: bytes) -> Iterator[BatchHeader]:
     """Yield the header of each whole batch, after a check of its checksum.
 
     A partial batch at the end is ignored: leaders limit fetch responses to a size.
@@ -34,27 +35,29 @@ def walk_headers(buffer: bytes) -> Iterator[BatchHeader]:
     Raises:
         DecodeError: while iterating, at the first damaged batch.
     """
-    position = 0
-    while True:
-        size = batch_size_bytes(buffer, position)
-        if size is None or size > len(buffer) - position:
-            return
+    end = 0
+    for start, end, fields in whole_batches(buffer):
         # No field but the length is used before the checksum is checked.
-        check_crc(buffer, position, size)
-        yield read_header(buffer, position)
-        position += size
+        check_crc(buffer, start, end - start)
+        yield header_of(buffer, start, end, fields)
+    # Fewer bytes than a header can be damaged too.
+    batch_size_bytes(buffer, end)
 
 
-def split_batches(data: bytes) -> list[Batch]:
-    """Return the whole batches in `data`, checksums verified; a partial batch at the end is left out.
+def read_batches(data: bytes) -> Iterator[Batch]:
+    """Yield the whole batches in `data`, checksums verified; a partial batch at the end is left out.
 
     Raises:
-        DecodeError: a batch is damaged; no batch is returned then.
+        DecodeError: while iterating, at the first damaged batch.
     """
-    return list(walk_batches(data))
+    position = 0
+    for header in read_headers(data):
+        end = position + header.size_bytes
+        yield Batch(header=header, payload=data[position:end])
+        position = end
 
 
-def split_good_prefix(data: bytes) -> GoodPrefix:
+def read_good_prefix(data: bytes) -> GoodPrefix:
     """Return the batches of a fetch response up to the first one that is damaged or does not follow the one before.
 
     A leader may send bytes that change at the same time (KAFKA-18723). The batches before them are sound, and the rest
@@ -62,7 +65,7 @@ def split_good_prefix(data: bytes) -> GoodPrefix:
     """
     batches: list[Batch] = []
     try:
-        for batch in walk_batches(data):
+        for batch in read_batches(data):
             if batches:
                 _check_follows(batches[-1].header, batch.header)
             batches.append(batch)
@@ -74,16 +77,3 @@ def split_good_prefix(data: bytes) -> GoodPrefix:
 def _check_follows(previous: BatchHeader, header: BatchHeader) -> None:
     if header.base_offset != previous.end_offset:
         raise DecodeError(f"batch at offset {header.base_offset}, expected {previous.end_offset}")
-
-
-def walk_batches(data: bytes) -> Iterator[Batch]:
-    """Yield the whole batches in `data`, checksums verified; a partial batch at the end is left out.
-
-    Raises:
-        DecodeError: while iterating, at the first damaged batch.
-    """
-    position = 0
-    for header in walk_headers(data):
-        end = position + header.size_bytes
-        yield Batch(header=header, payload=data[position:end])
-        position = end
