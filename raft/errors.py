@@ -6,6 +6,8 @@
         LocalProtocolError     this side violated the protocol
         RemoteProtocolError    the other side violated the protocol
           DecodeError          bytes that are not a message, batch or file
+            DecompressedTooLargeError  records that are larger than allowed once they are decompressed
+      AuthenticationError      a name was not proved, or a node's certificate is not accepted
       RequestError             a request was refused; has Kafka's error code
         OffsetOutOfRangeError  has the range of the log
         DamagedRecordsError    a node cannot read the records from its disk
