@@ -82,7 +82,7 @@ class Look:
 
     def at(self, pages: Iterable[str], scheme: Literal["light", "dark"]) -> None:
         """Open pages at all widths, and keep pictures of some."""
-        page = self._browser.new_page(color_scheme=scheme)
+        page = self._browser.new_page(color_scheme=scheme, reduced_motion="reduce")
         page.on("request", lambda request: self._on_request(request.url))
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         for path in pages:
@@ -98,8 +98,10 @@ class Look:
     def found(self) -> list[str]:
         """Return the pages that the search finds; none if it has found nothing in time."""
         page = self._browser.new_page(viewport={"width": WIDTHS["desktop"], "height": HEIGHT})
-        page.goto(self._address)
-        page.fill(".md-search__input", SEARCHED)
+        # The script of the search reads keys, and only once it is loaded.
+        page.goto(self._address, wait_until="networkidle")
+        page.click(".md-search__input")
+        page.keyboard.type(SEARCHED)
         with suppress(Error):
             page.wait_for_selector(".md-search-result__item a", timeout=SEARCH_MS)
         links = page.eval_on_selector_all(".md-search-result__item a", "links => links.map(link => link.href)")

@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / ".cache" / "docs"
 PYTHON = DOCS / "venv" / "bin" / "python"
 PROGRAMS = ("chromium-headless-shell", "chromium", "google-chrome")
-PAGE = "# A page\n\nThe alert is called KraftDiskFull.\n\n"
+FIRST = "# First\n\nThe alert is called KraftDiskFull.\n"
 WIDE = '<div style="width: 2000px">a wide part</div>\n'
 FOREIGN = '<img src="http://127.0.0.9:9/picture.png">\n'
 
@@ -61,11 +61,18 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def planted(folder: Path, page: str) -> subprocess.CompletedProcess[str]:
-    """Build a site of one page, with the settings of the real one."""
+    """Build a site of a first page and this one, with the settings of the real site."""
     require(PYTHON.exists(), "the tools of the site are missing: make docs")
     (folder / "docs").mkdir()
-    (folder / "docs" / "index.md").write_text(page)
-    settings = [f"INHERIT: {ROOT / 'mkdocs.yml'}", "docs_dir: docs", "hooks: []", "nav: [index.md]", "extra_css: []"]
+    (folder / "docs" / "index.md").write_text(FIRST)
+    (folder / "docs" / "page.md").write_text(f"# A page\n\n{page}\n")
+    settings = [
+        f"INHERIT: {ROOT / 'mkdocs.yml'}",
+        "docs_dir: docs",
+        "hooks: []",
+        "nav: [index.md, page.md]",
+        "extra_css: []",
+    ]
     (folder / "mkdocs.yml").write_text("\n".join(settings))
     return run("mkdocs", "build", "--config-file", str(folder / "mkdocs.yml"))
 
@@ -88,13 +95,14 @@ def test_pages_fit_into_their_window_and_the_search_finds_a_term(site: Path) -> 
 
 
 def test_look_finds_what_is_too_wide_and_what_comes_from_another_server(tmp_path: Path) -> None:
-    built = planted(tmp_path, PAGE + WIDE + FOREIGN)
+    built = planted(tmp_path, WIDE + FOREIGN)
     assert built.returncode == 0, built.stderr
 
     report = look(tmp_path / "site", tmp_path / "pictures")
 
-    assert {each.partition(":")[0] for each in report["wide"]} == {"index.html at 1280", "index.html at 390"}
+    assert {each.partition(":")[0] for each in report["wide"]} == {"page.html at 1280", "page.html at 390"}
     assert set(report["foreign"]) == {"http://127.0.0.9:9/picture.png"}
+    assert [link.partition("?")[0] for link in report["found"]] == ["index.html"]
 
 
 @pytest.mark.parametrize(
@@ -107,7 +115,7 @@ def test_look_finds_what_is_too_wide_and_what_comes_from_another_server(tmp_path
     ],
 )
 def test_link_that_leads_nowhere_is_an_error(tmp_path: Path, link: str) -> None:
-    built = planted(tmp_path, f"{PAGE}{link}\n")
+    built = planted(tmp_path, link)
 
     assert built.returncode != 0
     assert "missing" in built.stderr
