@@ -6,6 +6,8 @@
         LocalProtocolError     this side violated the protocol
         RemoteProtocolError    the other side violated the protocol
           DecodeError          bytes that are not a message, batch or file
+            DecompressedTooLargeError  records that are larger than allowed once they are decompressed
+      AuthenticationError      a name was not proved, or a node's certificate is not accepted
       RequestError             a request was refused; has Kafka's error code
         AuthorizationError     the client has no right to it
         MessageTooLargeError   a batch is larger than the nodes accept
