@@ -11,9 +11,8 @@ import pytest
 from raft.client.connecting import Connecting
 from raft.local.ports import free_ports
 from raft.types import Endpoint
+from tests.hang import HANG_S
 from tests.node.harness.properties import HOST
-
-WITHIN_S = 20.0
 
 
 @pytest.fixture
@@ -34,7 +33,7 @@ def test_next_address_is_tried_when_one_refuses(monkeypatch: pytest.MonkeyPatch,
     accepting = listening.getsockname()
     endpoint = addresses(monkeypatch, (HOST, free_ports(1)[0]), ("255.255.255.255", 1), accepting)
 
-    with Connecting(endpoint).wait(time.monotonic() + WITHIN_S) as opened:
+    with Connecting(endpoint).wait(time.monotonic() + HANG_S) as opened:
         assert opened.getpeername() == accepting
 
 
@@ -43,7 +42,7 @@ def test_last_address_says_why_there_is_no_connection(monkeypatch: pytest.Monkey
     endpoint = addresses(monkeypatch, refusing, refusing)
 
     with pytest.raises(ConnectionRefusedError):
-        Connecting(endpoint).wait(time.monotonic() + WITHIN_S)
+        Connecting(endpoint).wait(time.monotonic() + HANG_S)
 
 
 def test_wait_that_ended_early_can_be_continued(listening: socket.socket) -> None:
@@ -54,7 +53,7 @@ def test_wait_that_ended_early_can_be_continued(listening: socket.socket) -> Non
             connecting.wait(time.monotonic() + 0.05)
         listening.accept()[0].close()
 
-        connecting.wait(time.monotonic() + WITHIN_S).close()
+        connecting.wait(time.monotonic() + HANG_S).close()
 
 
 def test_connection_that_is_given_up_is_closed(listening: socket.socket) -> None:

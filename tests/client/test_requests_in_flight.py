@@ -20,10 +20,10 @@ from raft.wire.messages.api_versions import ApiVersionsRequest
 from raft.wire.messages.metadata import MetadataRequest
 from tests.client.driving import Drive, settings_of
 from tests.client.table import metadata
+from tests.hang import HANG_S
 from tests.node.harness.peer import serving_all
 from tests.node.harness.properties import HOST
 
-WITHIN_S = 20.0
 LONG_MS = 60_000
 
 
@@ -70,7 +70,7 @@ class HeldNode:
                 assert isinstance(request, ReceivedRequest)
                 self.asked.append(type(request.message).__name__)
                 is_hello = isinstance(request.message, ApiVersionsRequest)
-                (self.may_say_hello if is_hello else self.may_respond).wait(WITHIN_S)
+                (self.may_say_hello if is_hello else self.may_respond).wait(HANG_S)
                 response = serving_all() if is_hello else metadata()
                 header = request.header
                 connection.sendall(

@@ -66,7 +66,7 @@ class Story:
     def settle(self) -> None:
         """Wait until all three nodes have the whole log."""
         with self.client() as client:
-            settled(client, (1, 2, 3), within_s=30)
+            settled(client, (1, 2, 3))
 
     def run(self, block: Block) -> None:
         """Run the commands of a block on its hosts."""

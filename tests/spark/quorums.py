@@ -19,10 +19,9 @@ from kraft_spark.spark_application import SparkApplication
 from raft.local import LocalQuorum
 from raft.local.ports import free_ports
 from raft.types import Endpoint, NodeId
+from tests.hang import HANG_S
 from tests.network.produce_proxy import ProduceProxy
 from tests.node.harness.waiting import eventually
-
-_LIMIT_S = 30.0
 
 
 @contextmanager
@@ -79,7 +78,7 @@ def kill(quorum: LocalQuorum, *node_ids: NodeId, with_signal: signal.Signals = s
     eventually(
         lambda: all(quorum.pids.get(node_id) not in (None, before[node_id]) for node_id in node_ids),
         f"voters {node_ids} run again",
-        within_s=_LIMIT_S,
+        within_s=HANG_S,
     )
     leader_of(quorum)
 
