@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
 from enum import Enum
 from typing import TypeVar
 
-from raft.client import ReadFrom
+from raft.config.property import Parse
 from raft.config.values import refuse, whole_number
 from raft.types import LARGEST_BATCH_BYTES
 
-Value = TypeVar("Value")
-Parse = Callable[[str, str], Value]
+Choice = TypeVar("Choice", bound=Enum)
 
 _LAST_MS = (1 << 63) - 1
 _UNITS_MS = {
@@ -95,11 +93,6 @@ def _duration_ms(value: str) -> int | None:
     return int(match["count"]) * _UNITS_MS.get(match["unit"], 1)
 
 
-def text(_name: str, value: str) -> str:
-    """Return the value."""
-    return value
-
-
 def not_empty(name: str, value: str) -> str:
     """Return the value, which must not be empty."""
     if not value:
@@ -135,25 +128,14 @@ def strategy(name: str, value: str) -> bool:
     return value.lower() == "latest"
 
 
-def read_from(name: str, value: str) -> ReadFrom:
-    """Parse which nodes serve reads."""
-    for choice in ReadFrom:
-        if value.lower() == choice.value:
-            return choice
-    raise refuse(name, value, ", ".join(choice.value for choice in ReadFrom))
+def choice_of(choices: type[Choice]) -> Parse[Choice]:
+    """Return the parser of the values of an enum, in any case of letters."""
+    expected = (" or " if len(choices) == 2 else ", ").join(choice.value for choice in choices)
 
+    def parse(name: str, value: str) -> Choice:
+        for choice in choices:
+            if value.lower() == choice.value.lower():
+                return choice
+        raise refuse(name, value, expected)
 
-def read_columns_choice(name: str, value: str) -> ReadColumns:
-    """Parse what becomes of the columns of a read."""
-    for choice in ReadColumns:
-        if value.lower() == choice.value.lower():
-            return choice
-    raise refuse(name, value, ", ".join(choice.value for choice in ReadColumns))
-
-
-def view(name: str, value: str) -> View:
-    """Parse which records a read has."""
-    for choice in View:
-        if value.lower() == choice.value:
-            return choice
-    raise refuse(name, value, " or ".join(choice.value for choice in View))
+    return parse

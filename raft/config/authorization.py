@@ -13,12 +13,17 @@ from dataclasses import dataclass
 
 from raft.config import values
 from raft.config.listener_security import ListenerSecurity
+from raft.config.property import Property, as_text
 from raft.errors import ConfigError
 
 FILE = "raft.authorization.file"
 SUPER_USERS = "super.users"
 ALLOW_EVERYONE = "allow.everyone.if.no.acl.found"
-AUTHORIZATION_KEYS = (FILE, SUPER_USERS, ALLOW_EVERYONE)
+AUTHORIZATION_PROPERTIES = (
+    Property(FILE, as_text, None, "file with the rules who may do what, such as conf/authorization.toml"),
+    Property(SUPER_USERS, as_text, None, "`User:<name>;...`: they may do everything"),
+    Property(ALLOW_EVERYONE, values.truth, False, "whether everyone may do everything"),
+)
 
 _PRINCIPAL = "User:"
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from raft.config import values
+from raft.config import endpoints, values
 from raft.types import Endpoint, NodeId
 
 _VOTERS_KEY = "listener.name.{}.quorum.voters"
@@ -73,7 +73,7 @@ def _client_listener(
 ) -> ClientListener:
     key = voters_key(listener)
     text = given.get(key, "")
-    places = values.voters(key, text)
+    places = endpoints.voters(key, text)
     if text and set(places) != set(voters):
         raise values.refuse(key, text, f"id@host:port for each voter: {', '.join(map(str, sorted(voters)))}")
     if not text:
@@ -81,7 +81,7 @@ def _client_listener(
     if len({(place.host, place.port) for place in places.values()}) < len(places):
         raise values.refuse(key, text, "id@host:port for each voter, each with an address of its own")
     own = advertised.get(listener.name) or (
-        places.get(node_id) if values.is_every_interface(listener.host) else listener
+        places.get(node_id) if endpoints.is_every_interface(listener.host) else listener
     )
     return ClientListener(
         listener=listener,

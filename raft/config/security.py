@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from raft.config import values
+from raft.config.property import Property, as_text
 from raft.config.secret import Secret
 from raft.errors import ConfigError
 
@@ -27,20 +28,33 @@ MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 
 TLS_VERSIONS = ("TLSv1.2", "TLSv1.3")
 
-TLS_KEYS = (
-    "ssl.keystore.type",
-    "ssl.keystore.location",
-    "ssl.key.password",
-    "ssl.truststore.type",
-    "ssl.truststore.location",
-    "ssl.truststore.certificates",
-    "ssl.enabled.protocols",
-    "ssl.endpoint.identification.algorithm",
+# A row has two lines: what programs read, and what people read.
+# fmt: off
+TLS_PROPERTIES = (
+    Property("ssl.truststore.type", as_text, "PEM", "the only type that is supported"),
+    Property("ssl.truststore.location", as_text, None,
+        "PEM file with the authorities that are trusted", "those that the system trusts"),
+    Property("ssl.truststore.certificates", as_text, None, "the same as text, instead of the file"),
+    Property("ssl.keystore.type", as_text, "PEM", "the only type that is supported"),
+    Property("ssl.keystore.location", as_text, None,
+        "PEM file with private key and certificates of the client or node"),
+    Property("ssl.key.password", as_text, None, "password of the private key, as a reference such as `${env:NAME}`"),
+    Property("ssl.enabled.protocols", as_text, ",".join(TLS_VERSIONS), "versions of TLS"),
+    Property("ssl.endpoint.identification.algorithm", as_text, "https",
+        "`https`; or empty: the names of hosts are not checked"),
 )
-"""The keys for TLS that a client and a listener have."""
+"""The properties for TLS that a client and a listener have."""
 
-CLIENT_KEYS = ("security.protocol", *TLS_KEYS, "sasl.mechanism", "sasl.jaas.config")
-"""The keys of a client."""
+CLIENT_PROPERTIES = (
+    Property("security.protocol", as_text, "PLAINTEXT",
+        "how connections are secured, as the listener of the nodes asks for"),
+    *TLS_PROPERTIES,
+    Property("sasl.mechanism", as_text, None, "how the client proves its name, with SASL"),
+    Property("sasl.jaas.config", as_text, None,
+        "its name and password, in Kafka's form, with the password as a reference such as `${file:PATH:KEY}`"),
+)
+"""The properties of a client."""
+# fmt: on
 
 _PEM = "PEM, the only type that is supported; `openssl pkcs12 -in STORE.p12 -out STORE.pem` makes such a file"
 
@@ -126,13 +140,13 @@ def client_security(given: Mapping[str, str], *, named: Callable[[str], str] = s
     """Return how the connections of a client are secured.
 
     Args:
-        given: the values of `CLIENT_KEYS`, and perhaps of other keys.
+        given: the values of `CLIENT_PROPERTIES`, and perhaps of other keys.
         named: returns the name that the user has for a key, for messages.
 
     Raises:
         ConfigError: a value is wrong or missing, or a key of `ssl.*` and `sasl.*` is not supported.
     """
-    refuse_unsupported(given, CLIENT_KEYS, named=named)
+    refuse_unsupported(given, (row.name for row in CLIENT_PROPERTIES), named=named)
     text = given.get("security.protocol", "").strip() or SecurityProtocol.PLAINTEXT.value
     protocol = security_protocol(named("security.protocol"), text)
     _refuse_unused(given, protocol, named)
