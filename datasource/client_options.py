@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from datasource.option import Option, Options, Use, parse_given, value_of
-from datasource.option_values import at_least, choice_of, not_empty, request_size
+from datasource.option_values import not_empty
 from raft.client import ClientSettings, ReadFrom
 from raft.client.settings import DEFAULT_API_TIMEOUT_MS, DEFAULT_MAX_REQUEST_BYTES, DEFAULT_REQUEST_TIMEOUT_MS
 from raft.config.endpoints import addresses
 from raft.config.property import as_text
 from raft.config.security import CLIENT_PROPERTIES, ClientSecurity, client_security
+from raft.config.values import at_least, choice_of
 from raft.errors import ConfigError
-from raft.types import Endpoint
+from raft.types import LARGEST_BATCH_BYTES, Endpoint
 
 _PREFIX = "kraft."
 BOOTSTRAP_SERVERS = "kraft.bootstrap.servers"
@@ -44,7 +45,8 @@ CLIENT = {
     "connect_timeout_ms": Option("kraft.socket.connection.setup.timeout.ms", at_least(1), 10_000,
         "how long a process that has had no response of the quorum yet tries to connect before it fails",
         is_kafkas=True),
-    "max_request_bytes": Option("kraft.max.request.size", request_size, DEFAULT_MAX_REQUEST_BYTES,
+    "max_request_bytes": Option("kraft.max.request.size", at_least(1, at_most=LARGEST_BATCH_BYTES),
+        DEFAULT_MAX_REQUEST_BYTES,
         "largest request of a write in bytes, up to 255 MiB; `message.max.bytes` of the nodes limits it too",
         "8 MiB", is_kafkas=True),
     "read_from": Option(READ_FROM, choice_of(ReadFrom), ReadFrom.LEADER,

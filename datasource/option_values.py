@@ -5,13 +5,8 @@ from __future__ import annotations
 import re
 import time
 from enum import Enum
-from typing import TypeVar
 
-from raft.config.property import Parse
-from raft.config.values import refuse, whole_number
-from raft.types import LARGEST_BATCH_BYTES
-
-Choice = TypeVar("Choice", bound=Enum)
+from raft.config.values import at_least, refuse
 
 _LAST_MS = (1 << 63) - 1
 _UNITS_MS = {
@@ -52,16 +47,6 @@ Bound = Place | int
 """The start or end of a read: a place, or an offset; as a start, -n means n rows before the end of the log."""
 
 
-def at_least(least: int) -> Parse[int]:
-    """Return the parser of a number with a lower bound."""
-    return lambda name, value: whole_number(name, value, at_least=least)
-
-
-def request_size(name: str, value: str) -> int:
-    """Parse the size of a request."""
-    return whole_number(name, value, at_least=1, at_most=LARGEST_BATCH_BYTES)
-
-
 def timestamp(name: str, value: str) -> int:
     """Parse a time: milliseconds since 1970, or a duration before now, as "-10 minutes"."""
     if is_relative(value):
@@ -69,7 +54,7 @@ def timestamp(name: str, value: str) -> int:
         if duration_ms is not None and not value[1:].strip().isdecimal():
             return max(int(time.time() * 1000) - duration_ms, 0)
     elif value.isdecimal():
-        return whole_number(name, value, at_least=0, at_most=_LAST_MS)
+        return at_least(0, at_most=_LAST_MS)(name, value)
     raise refuse(name, value, 'milliseconds since 1970, or a duration before now such as "-10 minutes"')
 
 
@@ -126,16 +111,3 @@ def strategy(name: str, value: str) -> bool:
     if value.lower() not in ("error", "latest"):
         raise refuse(name, value, "error or latest")
     return value.lower() == "latest"
-
-
-def choice_of(choices: type[Choice]) -> Parse[Choice]:
-    """Return the parser of the values of an enum, in any case of letters."""
-    expected = (" or " if len(choices) == 2 else ", ").join(choice.value for choice in choices)
-
-    def parse(name: str, value: str) -> Choice:
-        for choice in choices:
-            if value.lower() == choice.value.lower():
-                return choice
-        raise refuse(name, value, expected)
-
-    return parse

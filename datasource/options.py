@@ -17,8 +17,6 @@ from datasource.option_values import (
     Place,
     ReadColumns,
     View,
-    at_least,
-    choice_of,
     duration_ms,
     ending_offsets,
     is_relative,
@@ -29,7 +27,7 @@ from datasource.option_values import (
 )
 from raft.client import ClientSettings, ReadFrom, WriteKey
 from raft.config.property import as_text, rows
-from raft.config.values import truth
+from raft.config.values import at_least, choice_of, truth
 from raft.errors import ConfigError
 
 
@@ -79,7 +77,7 @@ class ReadOptions:
     include_headers: bool = option("includeHeaders", truth, False, Use.READ, "add the column `headers`")
     include_control_records: bool = option("includeControlRecords", truth, False, Use.READ,
         "add the protocol's own records, with the column `control`")
-    view: View = option("view", choice_of(View), View.LOG, Use.BATCH,
+    view: View = option("view", choice_of(View, "log or latest"), View.LOG, Use.BATCH,
         "`latest`: only the newest record of each key as of the end of the read, none of a key whose newest value is "
         "null, and none without a key; minPartitions tasks read the whole log, each with its share of the keys")
     # fmt: on

@@ -17,9 +17,8 @@ PRODUCER_ID_EXPIRATION_MS = 86_400_000
 """One day."""
 
 WRITER_EXPIRATION_MS = 2_592_000_000
-"""raft.writer.expiration.ms: thirty days. A streaming query that is down for longer, and then repeats its last
-micro-batch, writes it again; so a query may be down during a vacation. One remembered write takes about 350 bytes.
-"""
+"""Thirty days. A streaming query that is down for longer, and then repeats its last micro-batch, writes it again; so a
+query may be down during a vacation. One remembered write takes about 350 bytes."""
 
 TRANSACTION_MAX_TIMEOUT_MS = 900_000
-"""transaction.max.timeout.ms: fifteen minutes. A transaction that is open for longer is aborted."""
+"""Fifteen minutes."""

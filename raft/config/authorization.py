@@ -19,10 +19,11 @@ from raft.errors import ConfigError
 FILE = "raft.authorization.file"
 SUPER_USERS = "super.users"
 ALLOW_EVERYONE = "allow.everyone.if.no.acl.found"
+_ALLOW_EVERYONE = Property(ALLOW_EVERYONE, values.truth, False, "whether everyone may do everything")
 AUTHORIZATION_PROPERTIES = (
     Property(FILE, as_text, None, "file with the rules who may do what, such as conf/authorization.toml"),
     Property(SUPER_USERS, as_text, None, "`User:<name>;...`: they may do everything"),
-    Property(ALLOW_EVERYONE, values.truth, False, "whether everyone may do everything"),
+    _ALLOW_EVERYONE,
 )
 
 _PRINCIPAL = "User:"
@@ -55,7 +56,7 @@ def authorization(
     """
     file = given.get(FILE, "").strip() or None
     super_users = frozenset(_principals(given.get(SUPER_USERS, "")))
-    allows_everyone = values.truth(ALLOW_EVERYONE, given.get(ALLOW_EVERYONE, "").strip() or "false")
+    allows_everyone = _ALLOW_EVERYONE.of(given)
     if allows_everyone and file is not None:
         raise ConfigError(f"expected one of {FILE} and {ALLOW_EVERYONE}=true, not both")
     if allows_everyone:

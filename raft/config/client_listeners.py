@@ -35,9 +35,9 @@ class ClientListener:
     voters: Mapping[NodeId, Endpoint]
 
 
-def voters_key(listener: Endpoint) -> str:
+def voters_key(name: str) -> str:
     """Return the key with the addresses at which clients reach the voters by a listener of this name."""
-    return _VOTERS_KEY.format(listener.name.lower())
+    return _VOTERS_KEY.format(name.lower())
 
 
 def client_listeners(
@@ -71,7 +71,7 @@ def _client_listener(
     voters: Mapping[NodeId, Endpoint],
     advertised: Mapping[str, Endpoint],
 ) -> ClientListener:
-    key = voters_key(listener)
+    key = voters_key(listener.name)
     text = given.get(key, "")
     places = endpoints.voters(key, text)
     if text and set(places) != set(voters):

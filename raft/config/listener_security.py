@@ -43,15 +43,29 @@ PROTOCOL_MAP = "listener.security.protocol.map"
 CREDENTIALS_FILE = "raft.scram.credentials.file"
 VOTERS_MECHANISM = "sasl.mechanism.controller.protocol"
 
+
+class ClientAuth(Enum):
+    """Whether clients of a listener with TLS have certificates (`ssl.client.auth`)."""
+
+    NONE = "none"
+    REQUESTED = "requested"
+    REQUIRED = "required"
+
+
 # A row has two lines: what programs read, and what people read.
 # fmt: off
+_CLIENT_AUTH = Property("ssl.client.auth", values.choice_of(ClientAuth), ClientAuth.NONE,
+    "whether clients have certificates: none, requested or required")
+_PRINCIPAL_RULES = Property("ssl.principal.mapping.rules", PrincipalRules.parse, NO_RULES,
+    "rules that make the name of a client of the subject of its certificate", "DEFAULT")
+_MAX_REAUTH_MS = Property("connections.max.reauth.ms", values.at_least(0, at_most=(1 << 63) - 1), 0,
+    "how long an authentication is valid; 0 is for ever")
 LISTENER_PROPERTIES = (
     *TLS_PROPERTIES,
-    Property("ssl.client.auth", as_text, "none", "whether clients have certificates: none, requested or required"),
-    Property("ssl.principal.mapping.rules", as_text, "DEFAULT",
-        "rules that make the name of a client of the subject of its certificate"),
+    _CLIENT_AUTH,
+    _PRINCIPAL_RULES,
     Property("sasl.enabled.mechanisms", as_text, None, "mechanisms of SASL that clients may choose from"),
-    Property("connections.max.reauth.ms", as_text, 0, "how long an authentication is valid; 0 is for ever"),
+    _MAX_REAUTH_MS,
 )
 """The properties of a listener, which may have the prefix `listener.name.<name>.`."""
 
@@ -73,15 +87,6 @@ SECURITY_PROPERTIES = (
 _LISTENER_KEYS = tuple(row.name for row in LISTENER_PROPERTIES)
 _JAAS = "sasl.jaas.config"
 _PREFIX = "listener.name."
-_INT64_MAX = (1 << 63) - 1
-
-
-class ClientAuth(Enum):
-    """Whether clients of a listener with TLS have certificates (`ssl.client.auth`)."""
-
-    NONE = "none"
-    REQUESTED = "requested"
-    REQUIRED = "required"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,11 +146,11 @@ def listener_security(given: Mapping[str, str], listener: Endpoint) -> ListenerS
             f"{named('ssl.keystore.location')} is missing: expected a PEM file with the private key and the "
             f"certificates of the node, because {listener.name} is {protocol.value}"
         )
-    client_auth = _client_auth(named("ssl.client.auth"), own.get("ssl.client.auth", "").strip())
+    client_auth = _CLIENT_AUTH.of(own, named=named)
     if tls is not None and client_auth is not ClientAuth.NONE and tls.truststore is None is tls.trusted_certificates:
         raise ConfigError(
             f"{named('ssl.truststore.location')} is missing: expected a PEM file with the authorities of the "
-            f"certificates of clients, because of {named('ssl.client.auth')}={client_auth.value}"
+            f"certificates of clients, because of {named(_CLIENT_AUTH.name)}={client_auth.value}"
         )
     mechanisms = _mechanisms(named, own, protocol) if protocol.uses_sasl else ()
     jaas = _jaas(given, listener.name, "PLAIN")
@@ -164,18 +169,11 @@ def listener_security(given: Mapping[str, str], listener: Endpoint) -> ListenerS
         protocol=protocol,
         tls=tls,
         client_auth=client_auth,
-        principal_rules=PrincipalRules.parse(
-            named("ssl.principal.mapping.rules"), own.get("ssl.principal.mapping.rules", "")
-        ),
+        principal_rules=_PRINCIPAL_RULES.of(own, named=named),
         mechanisms=mechanisms,
         plain_jaas=jaas,
         credentials_file=credentials_file,
-        max_reauth_ms=values.whole_number(
-            named("connections.max.reauth.ms"),
-            own.get("connections.max.reauth.ms", "").strip() or "0",
-            at_least=0,
-            at_most=_INT64_MAX,
-        ),
+        max_reauth_ms=_MAX_REAUTH_MS.of(own, named=named),
     )
 
 
@@ -288,13 +286,6 @@ def _jaas_key(name: str, mechanism: str) -> str:
 def _jaas(given: Mapping[str, str], name: str, mechanism: str) -> Secret | None:
     text = given.get(_jaas_key(name, mechanism), "").strip()
     return Secret(text) if text else None
-
-
-def _client_auth(key: str, text: str) -> ClientAuth:
-    try:
-        return ClientAuth(text.lower() or ClientAuth.NONE.value)
-    except ValueError:
-        raise values.refuse(key, text, ", ".join(choice.value for choice in ClientAuth)) from None
 
 
 def _mechanisms(named: Callable[[str], str], own: Mapping[str, str], protocol: SecurityProtocol) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from raft.config.listener_security import (
 from raft.config.paths import file_path
 from raft.config.property import ROW, Parse, Property, as_text, rows
 from raft.config.security import NO_SECURITY, ClientSecurity
+from raft.config.values import at_least, choice_of
 from raft.errors import ConfigError
 from raft.types import LARGEST_BATCH_BYTES, ZERO_UUID, CleanupPolicy, Endpoint, NodeId, Uuid
 
@@ -46,7 +47,7 @@ _READ_TOGETHER = (
     Property("advertised.listeners", as_text, None, "where other nodes and clients reach it", "the listeners"),
     Property("controller.listener.names", as_text, None,
         "the listener for voters; others refuse requests in a voter's name"),
-    Property("listener.name.<name>.quorum.voters", as_text, None,
+    Property(voters_key("<name>"), as_text, None,
         "`id@host:port,...`: where clients of a listener reach the voters", "their hosts, with its own port"),
     Property("log.dirs", as_text, None, "the directory of its log, which it shares with no other node", "required"),
     Property("log.dir", as_text, None, "the same as log.dirs"),
@@ -66,24 +67,22 @@ def _property(name: str, parse: Parse[Any], default: object, meaning: str, defau
     return field(default=default, metadata={ROW: Property(name, parse, default, meaning, default_text)})
 
 
-def _number(*, at_least: int = 0, at_most: int = _INT32_MAX) -> Parse[int]:
-    return lambda key, value: values.whole_number(key, value, at_least=at_least, at_most=at_most)
-
-
 def _path(_key: str, value: str) -> Path:
     return file_path(value)
 
 
-_milliseconds = _number()
-_long = _number(at_most=_INT64_MAX)
-_timeout = _number(at_least=10)
+_number = at_least(0, at_most=_INT32_MAX)
+_positive = at_least(1, at_most=_INT32_MAX)
+_long = at_least(0, at_most=_INT64_MAX)
+_positive_long = at_least(1, at_most=_INT64_MAX)
+_timeout = at_least(10, at_most=_INT32_MAX)
 """A shorter timeout would expire before any response can arrive (TIMER-1)."""
 
-_positive = _number(at_least=1)
-_limit = _number(at_least=-1, at_most=_INT64_MAX)
+_limit = at_least(-1, at_most=_INT64_MAX)
 """-1 stands for no limit."""
 
-_long_bytes = _number(at_least=1, at_most=_INT64_MAX)
+
+_cleanup_policy = choice_of(CleanupPolicy, "none, compact or delete")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +115,7 @@ class NodeConfig:
     warnings: tuple[str, ...] = ()
     unknown_keys: Mapping[str, str | None] = field(default_factory=dict)
     # fmt: off
-    node_id: NodeId = _property("node.id", _number(), None, "id of this node", "required")
+    node_id: NodeId = _property("node.id", _number, None, "id of this node", "required")
     cluster_id: str | None = _property("cluster.id", as_text, None,
         "id of the cluster; later starts refuse another one", ZERO_UUID)
     voters: Voters = _property("controller.quorum.voters", endpoints.voters, None,
@@ -127,7 +126,7 @@ class NodeConfig:
         defaults.ELECTION_TIMEOUT_MS, "between two rounds of votes there are one to two of it")
     fetch_timeout_ms: int = _property("controller.quorum.fetch.timeout.ms", _timeout, defaults.FETCH_TIMEOUT_MS,
         "a follower without a successful fetch for so long starts a pre-vote")
-    election_backoff_max_ms: int = _property("controller.quorum.election.backoff.max.ms", _milliseconds,
+    election_backoff_max_ms: int = _property("controller.quorum.election.backoff.max.ms", _number,
         defaults.ELECTION_BACKOFF_MAX_MS, "longest wait of a voter for better successors of a resigned leader")
     request_timeout_ms: int = _property("controller.quorum.request.timeout.ms", _timeout, defaults.REQUEST_TIMEOUT_MS,
         "how long to wait for the response of another node")
@@ -137,9 +136,9 @@ class NodeConfig:
         "most bytes of records in a fetch")
     fetch_snapshot_max_bytes: int = _property("controller.quorum.fetch.snapshot.max.bytes", _positive,
         defaults.FETCH_SNAPSHOT_MAX_BYTES, "most bytes of a snapshot to fetch at once")
-    segment_bytes: int = _property("metadata.log.segment.bytes", _number(at_least=8 * _MEBIBYTE),
+    segment_bytes: int = _property("metadata.log.segment.bytes", at_least(8 * _MEBIBYTE, at_most=_INT32_MAX),
         defaults.SEGMENT_BYTES, "largest segment file of the log")
-    message_max_bytes: int = _property("message.max.bytes", _number(at_least=1, at_most=LARGEST_BATCH_BYTES),
+    message_max_bytes: int = _property("message.max.bytes", at_least(1, at_most=LARGEST_BATCH_BYTES),
         8 * _MEBIBYTE,
         "largest record batch from a client, and so the largest micro-batch that Spark writes; kraft.max.request.size "
         "of the client must allow it too")
@@ -153,7 +152,7 @@ class NodeConfig:
         "connections from one address; more are refused")
     connections_max_idle_ms: int = _property("connections.max.idle.ms", _positive, 600_000,
         "a connection without requests for so long is closed")
-    failed_authentication_delay_ms: int = _property("connection.failed.authentication.delay.ms", _milliseconds, 100,
+    failed_authentication_delay_ms: int = _property("connection.failed.authentication.delay.ms", _number, 100,
         "how late a wrong proof of a client's name gets its response")
     producer_id_expiration_ms: int = _property("producer.id.expiration.ms", _positive,
         defaults.PRODUCER_ID_EXPIRATION_MS,
@@ -166,10 +165,10 @@ class NodeConfig:
     transaction_max_timeout_ms: int = _property("transaction.max.timeout.ms", _positive,
         defaults.TRANSACTION_MAX_TIMEOUT_MS,
         "a transaction, or a write in several parts, that is open for longer is aborted")
-    cleanup_policy: CleanupPolicy = _property("cleanup.policy", values.cleanup_policy, CleanupPolicy.NONE,
+    cleanup_policy: CleanupPolicy = _property("cleanup.policy", _cleanup_policy, CleanupPolicy.NONE,
         "`none` keeps all records, `compact` the newest of each key, `delete` those that the retention allows; the "
         "same on all nodes")
-    bytes_between_snapshots: int = _property("metadata.log.max.record.bytes.between.snapshots", _long_bytes,
+    bytes_between_snapshots: int = _property("metadata.log.max.record.bytes.between.snapshots", _positive_long,
         20 * _MEBIBYTE, "a snapshot is made when this many bytes were appended since the last one")
     snapshot_interval_ms: int = _property("metadata.log.max.snapshot.interval.ms", _long, 3_600_000,
         "a snapshot is made after this time, if there are new records")
@@ -181,7 +180,7 @@ class NodeConfig:
         "records older than this are removed, if a snapshot covers them; -1 is no limit")
     delete_retention_ms: int = _property("delete.retention.ms", _long, _DAY_MS,
         "how long a record that deletes its key stays after the first snapshot that has it")
-    reserve_bytes: int = _property("raft.reserve.bytes", _long_bytes, 64 * _MEBIBYTE,
+    reserve_bytes: int = _property("raft.reserve.bytes", _positive_long, 64 * _MEBIBYTE,
         "how much of the disk is kept free of records (LOG-24)")
     scrub_bytes_per_second: int = _property("raft.scrub.bytes.per.second", _long, _MEBIBYTE,
         "how fast the node checks its log in the background (LOG-26); 0 is no check")
@@ -221,20 +220,15 @@ class NodeConfig:
         metrics = parsed.get("metrics_listener")
         metrics_security = listener_security(given, metrics) if metrics and metrics.name == HTTPS else None
         refuse_unused(given, security if metrics_security is None else {**security, HTTPS: metrics_security})
-        unknown_keys = _unknown_keys(given)
+        unknown_keys = _unknown_keys(given, (listener, *for_clients))
+        listed = endpoints.listeners("advertised.listeners", given.get("advertised.listeners", ""))
+        advertised = {endpoint.name: endpoint for endpoint in listed}
         return cls(
             **parsed | {"voters": voters},
             listener=listener,
-            advertised=_advertised(given, listener, voters.get(node_id)),
+            advertised=_advertised(given, advertised.get(listener.name), listener, voters.get(node_id)),
             client_listeners=client_listeners(
-                given,
-                for_clients,
-                node_id=node_id,
-                voters=voters,
-                advertised={
-                    endpoint.name: endpoint
-                    for endpoint in endpoints.listeners("advertised.listeners", given.get("advertised.listeners", ""))
-                },
+                given, for_clients, node_id=node_id, voters=voters, advertised=advertised
             ),
             security=security,
             security_to_voters=security_to_voters(given, listener, security[listener.name]),
@@ -304,17 +298,18 @@ def _listeners(given: Mapping[str, str]) -> tuple[Endpoint, tuple[Endpoint, ...]
     return for_voters[0], tuple(listener for listener in listeners if listener is not for_voters[0])
 
 
-def _advertised(given: Mapping[str, str], listener: Endpoint, as_voter: Endpoint | None) -> Endpoint:
-    for advertised in endpoints.listeners("advertised.listeners", given.get("advertised.listeners", "")):
-        if advertised.name == listener.name:
-            if endpoints.is_every_interface(advertised.host):
-                raise values.refuse(
-                    "advertised.listeners",
-                    given["advertised.listeners"],
-                    "hosts that other nodes and clients can connect to; 0.0.0.0, [::] and an empty host belong into "
-                    "listeners",
-                )
-            return advertised
+def _advertised(
+    given: Mapping[str, str], advertised: Endpoint | None, listener: Endpoint, as_voter: Endpoint | None
+) -> Endpoint:
+    if advertised is not None:
+        if endpoints.is_every_interface(advertised.host):
+            raise values.refuse(
+                "advertised.listeners",
+                given["advertised.listeners"],
+                "hosts that other nodes and clients can connect to; 0.0.0.0, [::] and an empty host belong into "
+                "listeners",
+            )
+        return advertised
     if not endpoints.is_every_interface(listener.host):
         return listener
     if as_voter is not None:
@@ -336,10 +331,9 @@ def _log_dir(given: Mapping[str, str]) -> Path:
     raise ConfigError("log.dirs is missing: expected a directory for the log")
 
 
-def _unknown_keys(given: Mapping[str, str]) -> dict[str, str | None]:
-    keys = {row.name for row in NODE_PROPERTIES}
-    listeners = endpoints.listeners("listeners", given.get("listeners", ""))
-    keys.update(map(voters_key, listeners))
+def _unknown_keys(given: Mapping[str, str], listeners: Collection[Endpoint]) -> dict[str, str | None]:
+    keys = {row.name for row in NODE_PROPERTIES} - {voters_key("<name>")}
+    keys.update(voters_key(listener.name) for listener in listeners)
     keys.update(security_keys(given, [*(listener.name for listener in listeners), HTTPS]))
     unknown = (key for key in given if key not in keys and key not in WITHOUT_EFFECT)
     return {key: next(iter(difflib.get_close_matches(key, keys, n=1)), None) for key in unknown}

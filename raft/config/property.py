@@ -32,6 +32,19 @@ class Property:
     meaning: str
     default_text: str | None = None
 
+    def of(self, given: Mapping[str, str], *, named: Callable[[str], str] = str) -> Any:
+        """Return the value among properties; the default without one, or with an empty one.
+
+        Args:
+            given: texts by names.
+            named: returns the name that the user has for the property, for messages.
+
+        Raises:
+            ConfigError: the text is not a value; says what is expected.
+        """
+        text = given.get(self.name, "").strip()
+        return self.parse(named(self.name), text) if text else self.default
+
     @property
     def shown_default(self) -> str:
         """The default in words; empty if there is none."""

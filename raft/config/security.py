@@ -28,34 +28,6 @@ MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 
 TLS_VERSIONS = ("TLSv1.2", "TLSv1.3")
 
-# A row has two lines: what programs read, and what people read.
-# fmt: off
-TLS_PROPERTIES = (
-    Property("ssl.truststore.type", as_text, "PEM", "the only type that is supported"),
-    Property("ssl.truststore.location", as_text, None,
-        "PEM file with the authorities that are trusted", "those that the system trusts"),
-    Property("ssl.truststore.certificates", as_text, None, "the same as text, instead of the file"),
-    Property("ssl.keystore.type", as_text, "PEM", "the only type that is supported"),
-    Property("ssl.keystore.location", as_text, None,
-        "PEM file with private key and certificates of the client or node"),
-    Property("ssl.key.password", as_text, None, "password of the private key, as a reference such as `${env:NAME}`"),
-    Property("ssl.enabled.protocols", as_text, ",".join(TLS_VERSIONS), "versions of TLS"),
-    Property("ssl.endpoint.identification.algorithm", as_text, "https",
-        "`https`; or empty: the names of hosts are not checked"),
-)
-"""The properties for TLS that a client and a listener have."""
-
-CLIENT_PROPERTIES = (
-    Property("security.protocol", as_text, "PLAINTEXT",
-        "how connections are secured, as the listener of the nodes asks for"),
-    *TLS_PROPERTIES,
-    Property("sasl.mechanism", as_text, None, "how the client proves its name, with SASL"),
-    Property("sasl.jaas.config", as_text, None,
-        "its name and password, in Kafka's form, with the password as a reference such as `${file:PATH:KEY}`"),
-)
-"""The properties of a client."""
-# fmt: on
-
 _PEM = "PEM, the only type that is supported; `openssl pkcs12 -in STORE.p12 -out STORE.pem` makes such a file"
 
 
@@ -76,6 +48,36 @@ class SecurityProtocol(Enum):
     def uses_sasl(self) -> bool:
         """Whether the client proves its name by SASL."""
         return self in (SecurityProtocol.SASL_PLAINTEXT, SecurityProtocol.SASL_SSL)
+
+
+# A row has two lines: what programs read, and what people read.
+# fmt: off
+TLS_PROPERTIES = (
+    Property("ssl.truststore.type", as_text, "PEM", "the only type that is supported"),
+    Property("ssl.truststore.location", as_text, None,
+        "PEM file with the authorities that are trusted", "those that the system trusts"),
+    Property("ssl.truststore.certificates", as_text, None, "the same as text, instead of the file"),
+    Property("ssl.keystore.type", as_text, "PEM", "the only type that is supported"),
+    Property("ssl.keystore.location", as_text, None,
+        "PEM file with private key and certificates of the client or node"),
+    Property("ssl.key.password", as_text, None, "password of the private key, as a reference such as `${env:NAME}`"),
+    Property("ssl.enabled.protocols", as_text, ",".join(TLS_VERSIONS), "versions of TLS"),
+    Property("ssl.endpoint.identification.algorithm", as_text, "https",
+        "`https`; or empty: the names of hosts are not checked"),
+)
+"""The properties for TLS that a client and a listener have."""
+
+_PROTOCOL = Property("security.protocol", values.choice_of(SecurityProtocol), SecurityProtocol.PLAINTEXT,
+    "how connections are secured, as the listener of the nodes asks for")
+CLIENT_PROPERTIES = (
+    _PROTOCOL,
+    *TLS_PROPERTIES,
+    Property("sasl.mechanism", as_text, None, "how the client proves its name, with SASL"),
+    Property("sasl.jaas.config", as_text, None,
+        "its name and password, in Kafka's form, with the password as a reference such as `${file:PATH:KEY}`"),
+)
+"""The properties of a client."""
+# fmt: on
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,8 +149,7 @@ def client_security(given: Mapping[str, str], *, named: Callable[[str], str] = s
         ConfigError: a value is wrong or missing, or a key of `ssl.*` and `sasl.*` is not supported.
     """
     refuse_unsupported(given, (row.name for row in CLIENT_PROPERTIES), named=named)
-    text = given.get("security.protocol", "").strip() or SecurityProtocol.PLAINTEXT.value
-    protocol = security_protocol(named("security.protocol"), text)
+    protocol = _PROTOCOL.of(given, named=named)
     _refuse_unused(given, protocol, named)
     tls = tls_settings(given, named=named) if protocol.uses_tls else None
     if not protocol.uses_sasl:
@@ -161,18 +162,6 @@ def client_security(given: Mapping[str, str], *, named: Callable[[str], str] = s
             'username="..." password="...";'
         )
     return ClientSecurity(protocol=protocol, tls=tls, sasl=SaslSettings(mechanism=mechanism, jaas=Secret(jaas)))
-
-
-def security_protocol(key: str, text: str) -> SecurityProtocol:
-    """Parse the name of a protocol.
-
-    Raises:
-        ConfigError: it is none.
-    """
-    try:
-        return SecurityProtocol[text.upper()]
-    except KeyError:
-        raise values.refuse(key, text, ", ".join(SecurityProtocol.__members__)) from None
 
 
 def sasl_mechanism(key: str, text: str, protocol: SecurityProtocol) -> str:

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import re
+from enum import Enum
+from typing import TypeVar
 
+from raft.config.property import Parse
 from raft.config.secret import HIDDEN, is_secret
 from raft.errors import ConfigError
-from raft.types import CleanupPolicy, Uuid
+from raft.types import Uuid
 from raft.uuids import parse_uuid
+
+Choice = TypeVar("Choice", bound=Enum)
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,19}")
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
-
-
-def cleanup_policy(key: str, value: str) -> CleanupPolicy:
-    """Return what becomes of old records."""
-    try:
-        return CleanupPolicy(value.lower())
-    except ValueError:
-        raise refuse(key, value, "none, compact or delete") from None
 
 
 def ratio(key: str, value: str) -> float:
@@ -43,25 +40,39 @@ def refuse(key: str, value: str, expected: str) -> ConfigError:
     return ConfigError(f"{key}={HIDDEN if is_secret(key) else value}: expected {expected}")
 
 
-def whole_number(key: str, value: str, *, at_least: int, at_most: int | None = None) -> int:
-    """Parse a whole number.
+def at_least(least: int, *, at_most: int | None = None) -> Parse[int]:
+    """Return the parser of a whole number.
 
     Args:
-        key: of the value.
-        value: the text.
-        at_least: the lowest number expected.
+        least: the lowest number expected.
         at_most: the highest number expected; None for no bound.
-
-    Raises:
-        ConfigError: it is not a whole number, or out of bounds.
     """
-    expected = f"a whole number of {at_least} or more" if at_most is None else f"{at_least} to {at_most}"
-    if not _WHOLE.fullmatch(value):
-        raise refuse(key, value, expected)
-    number = int(value)
-    if number < at_least or (at_most is not None and number > at_most):
-        raise refuse(key, value, expected)
-    return number
+    expected = f"a whole number of {least} or more" if at_most is None else f"{least} to {at_most}"
+
+    def parse(key: str, value: str) -> int:
+        if not _WHOLE.fullmatch(value) or int(value) < least or (at_most is not None and int(value) > at_most):
+            raise refuse(key, value, expected)
+        return int(value)
+
+    return parse
+
+
+def choice_of(choices: type[Choice], expected: str | None = None) -> Parse[Choice]:
+    """Return the parser of the values of an enum, in upper or lower case.
+
+    Args:
+        choices: the enum.
+        expected: its values in words; None for a list of them.
+    """
+    by_text = {choice.value.lower(): choice for choice in choices}
+    in_words = expected or ", ".join(choice.value for choice in choices)
+
+    def parse(key: str, value: str) -> Choice:
+        if value.lower() not in by_text:
+            raise refuse(key, value, in_words)
+        return by_text[value.lower()]
+
+    return parse
 
 
 def truth(key: str, value: str) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from enum import Enum
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from raft.config.listener_security import SECURITY_PROPERTIES, ListenerSecurity
 from raft.config.node import NODE_PROPERTIES
 from raft.config.values import refuse
 from raft.errors import ConfigError
-from raft.types import Endpoint, NodeId, Uuid
+from raft.types import CleanupPolicy, Endpoint, NodeId, Uuid
 
 CONF = Path(__file__).parents[2] / "conf"
 
@@ -294,7 +293,9 @@ def test_example_configuration_shows_every_default_as_it_is() -> None:
     shown = dict(re.findall(r"^#([a-z.]+)=(.*)$", (CONF / "node.properties").read_text(), re.MULTILINE))
     plain = read_properties(CONF / "node.properties")
     with_default = {
-        row.name for row in (*NODE_PROPERTIES, *SECURITY_PROPERTIES) if isinstance(row.default, int | float | Enum)
+        row.name
+        for row in (*NODE_PROPERTIES, *SECURITY_PROPERTIES)
+        if isinstance(row.default, int | float | CleanupPolicy)
     }
     defaults = {name: shown.get(name, "") for name in with_default - OF_TEST_RAFT_SERVER}
 
