@@ -36,14 +36,6 @@ class Option(Property):
     is_kafkas: bool = False
     is_for_one_use: bool = False
 
-    @property
-    def help_line(self) -> str:
-        """Name, meaning and default, for `help`."""
-        default = self.shown_default
-        if default == "required":
-            return f"{self.name}: required: {self.meaning}."
-        return f"{self.name}: {self.meaning}{'; default: ' if default else ''}{default}."
-
 
 def option(
     name: str,

@@ -11,7 +11,6 @@ table in `datasource.options`.
 
 from __future__ import annotations
 
-import textwrap
 from typing import Literal, TypedDict, get_type_hints
 
 from datasource.options import BY_LOWERED_NAME
@@ -78,8 +77,11 @@ class KraftWriteOptions(_ClientOptions, total=False):
 
 def _documented(options: type) -> str:
     """Return the docstring of one of these types, with a section of its options, for `help`."""
-    meanings = "\n".join(BY_LOWERED_NAME[name.lower()].help_line for name in get_type_hints(options))
-    return f"{options.__doc__}\n\nOptions:\n{textwrap.indent(meanings, '    ')}\n"
+    lines = []
+    for row in (BY_LOWERED_NAME[name.lower()] for name in get_type_hints(options)):
+        default = {"": "", "required": "; required"}.get(row.shown_default, f"; default: {row.shown_default}")
+        lines.append(f"    {row.name}: {row.meaning}{default}.\n")
+    return f"{options.__doc__}\n\nOptions:\n{''.join(lines)}"
 
 
 for _type in (KraftReadOptions, KraftWriteOptions):

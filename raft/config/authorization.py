@@ -56,7 +56,7 @@ def authorization(
     """
     file = given.get(FILE, "").strip() or None
     super_users = frozenset(_principals(given.get(SUPER_USERS, "")))
-    allows_everyone = _ALLOW_EVERYONE.of(given)
+    allows_everyone = _ALLOW_EVERYONE.value_in(given)
     if allows_everyone and file is not None:
         raise ConfigError(f"expected one of {FILE} and {ALLOW_EVERYONE}=true, not both")
     if allows_everyone:

@@ -146,7 +146,7 @@ def listener_security(given: Mapping[str, str], listener: Endpoint) -> ListenerS
             f"{named('ssl.keystore.location')} is missing: expected a PEM file with the private key and the "
             f"certificates of the node, because {listener.name} is {protocol.value}"
         )
-    client_auth = _CLIENT_AUTH.of(own, named=named)
+    client_auth = _CLIENT_AUTH.value_in(own, named=named)
     if tls is not None and client_auth is not ClientAuth.NONE and tls.truststore is None is tls.trusted_certificates:
         raise ConfigError(
             f"{named('ssl.truststore.location')} is missing: expected a PEM file with the authorities of the "
@@ -169,11 +169,11 @@ def listener_security(given: Mapping[str, str], listener: Endpoint) -> ListenerS
         protocol=protocol,
         tls=tls,
         client_auth=client_auth,
-        principal_rules=_PRINCIPAL_RULES.of(own, named=named),
+        principal_rules=_PRINCIPAL_RULES.value_in(own, named=named),
         mechanisms=mechanisms,
         plain_jaas=jaas,
         credentials_file=credentials_file,
-        max_reauth_ms=_MAX_REAUTH_MS.of(own, named=named),
+        max_reauth_ms=_MAX_REAUTH_MS.value_in(own, named=named),
     )
 
 

@@ -123,7 +123,7 @@ class NodeConfig:
     bootstrap_servers: tuple[Endpoint, ...] = _property("controller.quorum.bootstrap.servers", endpoints.addresses, (),
         "`host:port,...` of some nodes, from which an observer without voters gets the leader", "")
     election_timeout_ms: int = _property("controller.quorum.election.timeout.ms", _timeout,
-        defaults.ELECTION_TIMEOUT_MS, "between two rounds of votes there are one to two of it")
+        defaults.ELECTION_TIMEOUT_MS, "between two rounds of votes there are one to two election timeouts")
     fetch_timeout_ms: int = _property("controller.quorum.fetch.timeout.ms", _timeout, defaults.FETCH_TIMEOUT_MS,
         "a follower without a successful fetch for so long starts a pre-vote")
     election_backoff_max_ms: int = _property("controller.quorum.election.backoff.max.ms", _number,

@@ -32,7 +32,7 @@ class Property:
     meaning: str
     default_text: str | None = None
 
-    def of(self, given: Mapping[str, str], *, named: Callable[[str], str] = str) -> Any:
+    def value_in(self, given: Mapping[str, str], *, named: Callable[[str], str] = str) -> Any:
         """Return the value among properties; the default without one, or with an empty one.
 
         Args:

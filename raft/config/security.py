@@ -149,7 +149,7 @@ def client_security(given: Mapping[str, str], *, named: Callable[[str], str] = s
         ConfigError: a value is wrong or missing, or a key of `ssl.*` and `sasl.*` is not supported.
     """
     refuse_unsupported(given, (row.name for row in CLIENT_PROPERTIES), named=named)
-    protocol = _PROTOCOL.of(given, named=named)
+    protocol = _PROTOCOL.value_in(given, named=named)
     _refuse_unused(given, protocol, named)
     tls = tls_settings(given, named=named) if protocol.uses_tls else None
     if not protocol.uses_sasl:

@@ -9,7 +9,7 @@ import pytest
 
 from raft.config import NodeConfig, parse_overrides, read_properties
 from raft.config.listener_security import SECURITY_PROPERTIES, ListenerSecurity
-from raft.config.node import NODE_PROPERTIES
+from raft.config.node import NODE_PROPERTIES, WITHOUT_EFFECT
 from raft.config.values import refuse
 from raft.errors import ConfigError
 from raft.types import CleanupPolicy, Endpoint, NodeId, Uuid
@@ -302,6 +302,12 @@ def test_example_configuration_shows_every_default_as_it_is() -> None:
     assert NodeConfig.from_properties(plain | defaults) == NodeConfig.from_properties(plain)
     assert {name for name, value in defaults.items() if not value} == {"allow.everyone.if.no.acl.found"}
     assert len(defaults) == 32
+
+
+def test_property_has_one_row() -> None:
+    names = [row.name for row in (*NODE_PROPERTIES, *SECURITY_PROPERTIES)] + [*WITHOUT_EFFECT]
+
+    assert len(set(names)) == len(names)
 
 
 def test_example_configuration_has_every_key_but_other_names_of_one_directory() -> None:
