@@ -7,7 +7,7 @@ from typing import Any
 from pyspark.sql.datasource import DataSource
 from pyspark.sql.types import StructType
 
-from datasource.batch_reader import KraftBatchReader
+from datasource.batch_reader import KraftBatchReader, batch_reader
 from datasource.batch_writer import KraftBatchWriter
 from datasource.default_options import DefaultOptions
 from datasource.option import Use
@@ -47,7 +47,7 @@ class KraftDataSource(DataSource):
         options = self._read_options(Use.BATCH)
         options.check_for_batch()
         _check_schema(schema, options)
-        return KraftBatchReader(options)
+        return batch_reader(options)
 
     def streamReader(self, schema: StructType) -> KraftStreamReader | RefusedStream:  # noqa: N802 - Spark's name
         """Return a stream reader."""

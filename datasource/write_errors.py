@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from raft.client import ClientSettings
-from raft.errors import ErrorCode, RaftError, RequestError
+from raft.errors import InvalidTimestampError, MessageTooLargeError, RaftError, RequestError
 
 
 class WriteTooLargeError(RaftError):
@@ -16,12 +16,12 @@ class WriteConflictError(RaftError):
 
 def of_refusal(error: RequestError, settings: ClientSettings) -> RaftError:
     """Return the error for a part or a write that the leader refuses."""
-    if error.code == ErrorCode.INVALID_TIMESTAMP:
+    if isinstance(error, InvalidTimestampError):
         return RaftError(
             f"the quorum refuses a timestamp ({error}). With readColumns=keepTimestamps it is that of a row. "
             "Nothing was written"
         )
-    if error.code != ErrorCode.MESSAGE_TOO_LARGE:
+    if not isinstance(error, MessageTooLargeError):
         return error
     return WriteTooLargeError(
         f"a row is larger than the quorum accepts ({error}; kraft.max.request.size={settings.max_request_bytes}): "

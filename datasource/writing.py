@@ -22,7 +22,7 @@ from datasource.sink_fence import check_cluster
 from datasource.task_rows import Query, TaskRows
 from datasource.write_errors import WriteConflictError, of_refusal
 from raft.client import KEYED_WRITES_LEVEL, MULTIPART_WRITES_LEVEL, Appended, Client, WriteKey
-from raft.errors import ErrorCode, QuorumUnreachableError, RaftError, RequestError
+from raft.errors import DuplicateResourceError, MessageTooLargeError, QuorumUnreachableError, RaftError, RequestError
 from raft.records.control import write_commit_batch
 from raft.types import WriteCommit, WritePart
 
@@ -72,9 +72,7 @@ def append_rows(
         check_cluster(query.checkpoint_location, query.query_id, client.cluster_id or "")
     try:
         appended = _append(client, options, key, tasks, has_parts=level >= MULTIPART_WRITES_LEVEL)
-    except RequestError as error:
-        if error.code != ErrorCode.DUPLICATE_RESOURCE:
-            raise of_refusal(error, options.client) from error
+    except DuplicateResourceError as error:
         conflict = f"{what} is in the log with other rows ({error}); nothing was written"
         if options.fail_on_write_conflict:
             raise WriteConflictError(
@@ -84,6 +82,8 @@ def append_rows(
             ) from error
         _logger.warning("%s; it counts as done, because failOnWriteConflict is false", conflict)
         return
+    except RequestError as error:
+        raise of_refusal(error, options.client) from error
     if appended.is_superseded:
         _logger.warning(
             "%s is not written, because a newer write is in the log; it counts as done: writer_id=%s version=%s",
@@ -103,8 +103,8 @@ def _append(
     if not parts and (not has_parts or encoded_size(record_batches) <= limit):
         try:
             return client.append(_encoded(record_batches, key, limit))
-        except RequestError as error:
-            if error.code != ErrorCode.MESSAGE_TOO_LARGE or not has_parts:
+        except MessageTooLargeError:
+            if not has_parts:
                 raise
             # The nodes accept smaller batches only (message.max.bytes).
     if record_batches:

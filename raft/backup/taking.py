@@ -24,7 +24,7 @@ from raft.client.discovery import Leader, Software
 from raft.client.replication import replicate, replicate_snapshot
 from raft.client.session import Deadline, Session
 from raft.client.steps import Operation
-from raft.errors import ConfigError, DecodeError, ErrorCode, RaftError, RequestError
+from raft.errors import ConfigError, DecodeError, RaftError, SnapshotNotFoundError
 from raft.records.split import walk_batches
 from raft.types import LOG_BEGIN, Epoch, NodeId, Offset, OffsetAndEpoch
 
@@ -152,10 +152,8 @@ class _Copy:
                     position=position,
                     max_bytes=_FETCH_BYTES,
                 )
-            except RequestError as error:
-                if error.code in (ErrorCode.SNAPSHOT_NOT_FOUND, ErrorCode.POSITION_OUT_OF_RANGE):
-                    raise _BeginAnewError(f"the leader has snapshot {name} no longer") from error
-                raise
+            except SnapshotNotFoundError as error:
+                raise _BeginAnewError(f"the leader has snapshot {name} no longer") from error
             if self._client.epoch != epoch:
                 # Its snapshot of the same name may have other bytes.
                 raise _BeginAnewError(f"another node leads, in epoch {self._client.epoch}")

@@ -57,7 +57,7 @@ class Exchange:
 
     @property
     def is_connected(self) -> bool:
-        """See there."""
+        """Whether the other side has accepted the connection, and has not ended it."""
         return self._is_open and not self._is_closed_at_once
 
     def begin(self, request: Message, *, now_ms: int, deadline_ms: int) -> None:

@@ -11,7 +11,7 @@ from raft.client.client_user import ClientUser
 from raft.client.record_group import RecordGroup, encoded
 from raft.client.settings import ClientSettings
 from raft.client.transaction import Transaction
-from raft.errors import ErrorCode, RequestError
+from raft.errors import OutOfOrderSequenceError, RequestError
 from raft.records.header import read_header
 from raft.records.record import NO_TIMESTAMP_MS, Record, RecordHeader
 from raft.types import Offset
@@ -159,9 +159,7 @@ class Producer(ClientUser):
     def _append(self, records: list[Record]) -> AppendedRecords:
         try:
             base_offset = self._send(self._batch_of(records))
-        except RequestError as error:
-            if error.code != ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:
-                raise
+        except OutOfOrderSequenceError:
             # All batches before this one are settled, so the nodes have forgotten a producer that was idle for days.
             self._producer_id = None
             base_offset = self._send(self._batch_of(records))

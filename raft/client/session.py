@@ -17,14 +17,7 @@ from raft.client.readers import Readers
 from raft.client.settings import ClientSettings
 from raft.client.steps import Ask, Await, GiveUp, Operation, Outcome, Pause
 from raft.codec import Message
-from raft.errors import (
-    ConfigError,
-    ErrorCode,
-    LowerEpochError,
-    QuorumUnavailableError,
-    RequestError,
-    error_name,
-)
+from raft.errors import ConfigError, ErrorCode, LowerEpochError, QuorumUnavailableError, error_name, refusal
 from raft.types import Endpoint, Epoch
 from raft.wire.messages.api_versions import ApiVersionsResponse
 
@@ -205,7 +198,7 @@ class Session:
         if status.epoch is not None:
             self.epoch = max(self.epoch, status.epoch)
         if status.error != ErrorCode.NONE and status.error not in _RETRIABLE:
-            raise RequestError(status.error, _words(status))
+            raise refusal(status.error, _words(status))
         return status.error == ErrorCode.NONE and not is_old
 
     def forget_leader(self, failure: str, deadline: Deadline, now_ms: int) -> Operation[int]:

@@ -203,7 +203,6 @@ def test_error_that_stays_ends_the_call(code: int) -> None:
 
     assert refused.value.code == code
     assert str(refused.value) == f"{error_name(code)}: in words"
-    assert not refused.value.retriable
     assert table.pauses_ms == []
 
 

@@ -13,7 +13,7 @@ from datasource.options import WriteOptions
 from datasource.task_rows import TaskRows
 from datasource.write_errors import of_refusal
 from raft.client import WriteKey
-from raft.errors import ErrorCode, RequestError
+from raft.errors import ErrorCode, refusal
 from raft.records.batch import read_records
 from raft.types import BatchHeader
 from tests.datasource.leader_in_memory import LeaderInMemory
@@ -128,7 +128,7 @@ def test_dropped_columns_leave_the_time_of_the_write(
 
 
 def test_time_that_the_leader_refuses_is_explained() -> None:
-    refused = RequestError(ErrorCode.INVALID_TIMESTAMP, "INVALID_TIMESTAMP: Timestamp 7 is out of range")
+    refused = refusal(ErrorCode.INVALID_TIMESTAMP, "INVALID_TIMESTAMP: Timestamp 7 is out of range")
 
     error = of_refusal(refused, KEEP.client)
 
