@@ -6,8 +6,10 @@ import time
 
 import pytest
 
+from datasource.client_options import SECURITY_NAMES
+from datasource.option_names import check_names
 from datasource.option_values import Place, View
-from datasource.options import SECURITY_NAMES, ReadOptions, WriteOptions, check_names
+from datasource.options import ReadOptions, WriteOptions
 from raft.errors import ConfigError
 from raft.types import Endpoint
 

@@ -15,7 +15,7 @@ from datasource.planning import LogRange
 from datasource.reading import read_range
 from datasource.stream_reader import KraftStreamReader
 from raft.client import Client, ClientSettings
-from raft.config.values import listeners
+from raft.config.endpoints import listeners
 from raft.errors import ConfigError
 from raft.types import Epoch, Offset
 from raft.wire.apis import FETCH, METADATA, OFFSET_FOR_LEADER_EPOCH

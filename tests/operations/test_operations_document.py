@@ -11,7 +11,7 @@ import pytest
 
 from raft.client import Client, ClientSettings
 from raft.config import NodeConfig
-from raft.config.values import addresses
+from raft.config.endpoints import addresses
 from raft.errors import QuorumUnavailableError
 from raft.records.batch import build_batch
 from raft.records.record import Record

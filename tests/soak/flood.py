@@ -16,7 +16,7 @@ import threading
 from collections.abc import Sequence
 from contextlib import closing
 
-from raft.config.values import addresses
+from raft.config.endpoints import addresses
 from raft.types import Endpoint
 from raft.wire.frames import encode_request
 from raft.wire.messages.api_versions import ApiVersionsRequest

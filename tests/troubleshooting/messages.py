@@ -24,8 +24,9 @@ from datasource.columns import encode_batch
 from datasource.continuing import next_batch
 from datasource.limits import BatchLimits
 from datasource.offsets import Reached
+from datasource.option_names import check_names
 from datasource.option_values import Place
-from datasource.options import ReadOptions, WriteOptions, check_names
+from datasource.options import ReadOptions, WriteOptions
 from datasource.planning import resolve_start
 from datasource.responses import read_response
 from datasource.stream_reader import KraftStreamReader
