@@ -98,8 +98,8 @@ class Refusal:
 
 
 _NO_RIGHTS = (
-    r"raft\.errors\.AuthorizationError: TOPIC_AUTHORIZATION_FAILED: expected a rule in raft\.authorization\.file of the "
-    r"nodes that allows its user `read` for reads, `append` for writes, `describe` for descriptions$"
+    r"raft\.errors\.AuthorizationError: TOPIC_AUTHORIZATION_FAILED: expected a rule in raft\.authorization\.file of "
+    r"the nodes that allows its user `read` for reads, `append` for writes, `describe` for descriptions$"
 )
 _NO_TOPIC = r"raft\.errors\.ConfigError: the nodes show this client no topic: expected a rule in "
 _NODE = r"raft\.errors\.AuthenticationError: (127\.0\.0\.1|localhost):\d+: "
