@@ -8,7 +8,7 @@ from random import Random
 
 from raft.types import Offset
 from tests.fire.feeder import FedWrite
-from tests.fire.written_log import Rows
+from tests.fire.logged_writes import Rows
 from tests.soak.clients.readers import FreshReader
 from tests.soak.crowd import IMPATIENT_MS
 from tests.soak.quorum import Quorum

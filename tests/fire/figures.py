@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from tests.fire.logged_writes import LoggedWrites
 from tests.fire.nemesis import EndedFault
-from tests.fire.written_log import WrittenLog
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,8 +38,8 @@ class Figures:
     repeated_appends: int
     fed_writes: int
     fed_rows: int
-    source: WrittenLog
-    sink: WrittenLog
+    source: LoggedWrites
+    sink: LoggedWrites
     readers: Mapping[str, int]
     ends: Mapping[str, int]
 

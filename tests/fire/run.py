@@ -19,9 +19,9 @@ from tests.fire.faults import FAULTS
 from tests.fire.feeder import Feeder
 from tests.fire.figures import Figures, count_faults
 from tests.fire.live_consumer import LiveConsumer
+from tests.fire.logged_writes import LoggedWrites, Rows
 from tests.fire.nemesis import EndedFault, Nemesis
 from tests.fire.stage import Stage, prepared_stage
-from tests.fire.written_log import Rows, WrittenLog
 from tests.java.librdkafka import consume
 from tests.soak.quorum import SECURITY_FOLDER, Quorum
 from tests.soak.quorum_security import PASSWORDS
@@ -129,7 +129,7 @@ def run(plan: Plan, folder: Path, tell: Callable[[str], None]) -> Outcome:
         if worker.error is not None:
             seen.complaints.append(f"{type(worker).__name__} ended early: {worker.error!r}")
     batches = {name: _logged(name, stage.quorum(name), seen) for name in ("source", "sink")}
-    logs = {name: WrittenLog.of(logged) for name, logged in batches.items()}
+    logs = {name: LoggedWrites.of(logged) for name, logged in batches.items()}
     for name, history, fed in (("source", source_reads, feeder.writes), ("sink", sink_reads, [])):
         seen.ends[name] = len(history.reads)
         transactions = VisibleLog.of(batches[name]).transactions
@@ -179,7 +179,7 @@ def _logged(name: str, quorum: Quorum, seen: _Seen) -> Sequence[Batch]:
     return max(replicas.values(), key=lambda replica: replica.end).batches
 
 
-def _one_sided(sink: WrittenLog) -> Iterator[str]:
+def _one_sided(sink: LoggedWrites) -> Iterator[str]:
     for what, count in (("in one batch", sink.single_batches), ("in parts", sink.multipart_writes)):
         if count < _LEAST_WRITES_OF_A_KIND:
             yield f"the sink has {count} writes {what}, expected {_LEAST_WRITES_OF_A_KIND} or more: the run shows less"
@@ -193,7 +193,7 @@ def _secrets_in(folder: Path) -> Iterator[str]:
             yield f"{path} has a password"
 
 
-def _figures(stage: Stage, feeder: Feeder, seen: _Seen, logs: Mapping[str, WrittenLog]) -> Figures:
+def _figures(stage: Stage, feeder: Feeder, seen: _Seen, logs: Mapping[str, LoggedWrites]) -> Figures:
     faults, slowest_recovery_s = count_faults(seen.ended)
     readers = {
         f"{reader}, {name}": len(rows)

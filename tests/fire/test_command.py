@@ -18,16 +18,16 @@ from tests.fire.faults import FAULTS
 from tests.fire.feeder import Feeder
 from tests.fire.figures import Figures
 from tests.fire.live_consumer import LiveConsumer
+from tests.fire.logged_writes import LoggedWrites
 from tests.fire.nemesis import in_rounds
 from tests.fire.run import Outcome, Plan
-from tests.fire.written_log import WrittenLog
 from tests.node.harness.properties import voters_properties
 from tests.node.harness.waiting import eventually
 from tests.processes.node_quorum import NodeQuorum
 from tests.workload.replica import Replica
 from tests.workload.verdict import Verdict
 
-_LOG = WrittenLog(writes=[], aborted_parts=2, aborted_rows=30, complaints=[])
+_LOG = LoggedWrites(writes=[], aborted_parts=2, aborted_rows=30, complaints=[])
 _FIGURES = Figures(
     duration_s=90.0,
     faults={"driver killed": 2, "executor killed": 1},
@@ -95,7 +95,7 @@ def test_readers_find_what_the_feeder_has_written_in_batches_and_in_parts(tmp_pa
             rows = committed_rows(client)
         consumed = consumer.read_to(rows[-1][0])
         quorum.kill()
-        log = WrittenLog.of(Replica.read(quorum.nodes[1].log_dir).batches)
+        log = LoggedWrites.of(Replica.read(quorum.nodes[1].log_dir).batches)
 
     assert (feeder.error, consumer.error) == (None, None)
     assert [value for _, value in rows] == [value for write in feeder.writes for value in write.values()]

@@ -29,7 +29,7 @@ class LoggedWrite:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WrittenLog:
+class LoggedWrites:
     """The writes of a log.
 
     Fields:
@@ -44,7 +44,7 @@ class WrittenLog:
     complaints: Sequence[str]
 
     @classmethod
-    def of(cls, batches: Iterable[Batch]) -> WrittenLog:
+    def of(cls, batches: Iterable[Batch]) -> LoggedWrites:
         """Read the log."""
         reading = _Reading()
         for batch in batches:

@@ -21,7 +21,7 @@ from raft.types import (
     WritePart,
 )
 from raft.writers import WriteKey
-from tests.fire.written_log import WrittenLog
+from tests.fire.logged_writes import LoggedWrites
 
 KEY, NEXT = WriteKey("query", 1), WriteKey("query", 2)
 PART, TWIN = FIRST_PART_PRODUCER_ID + 1, FIRST_PART_PRODUCER_ID + 2
@@ -89,7 +89,7 @@ def logged(*payloads: bytes) -> list[Batch]:
 
 
 def test_log_has_single_batches_multipart_writes_and_aborted_parts() -> None:
-    log = WrittenLog.of(
+    log = LoggedWrites.of(
         logged(
             leader_change(),
             of_part(PART, b"a", b"b"),
@@ -137,4 +137,4 @@ def test_log_has_single_batches_multipart_writes_and_aborted_parts() -> None:
     ],
 )
 def test_impossible_log_is_reported(payloads: list[bytes], complaints: list[str]) -> None:
-    assert WrittenLog.of(logged(*payloads)).complaints == complaints
+    assert LoggedWrites.of(logged(*payloads)).complaints == complaints

@@ -34,7 +34,7 @@ _IN_SNAPSHOT = Place("", 0, 0)
 """The place of a batch that a snapshot stands for."""
 
 
-class WrittenLog:
+class LogOnDisk:
     """The log in a machine's files, through all restarts.
 
     `model` holds the batches that were ordered to be written, and those that a snapshot stands for. It is never behind
