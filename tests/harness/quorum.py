@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -13,22 +11,18 @@ from pathlib import Path
 from raft.client import ClientSettings
 from raft.config import NodeConfig
 from raft.errors import QuorumUnavailableError
-from raft.storage.directory_check import DirectoryCheck
-from raft.storage.disk import DiskFiles
-from raft.storage.log_check import State
 from raft.types import Endpoint
-from tests.hostile.leaks import leaks
+from tests.harness.callers import Callers
+from tests.harness.flood import QUOTA
+from tests.harness.planted import SERVE
+from tests.harness.quorum_security import CLIENT_LISTENER, QuorumSecurity
+from tests.metrics.scraped import with_metrics
 from tests.network.network import Network
 from tests.node.harness.properties import SHORT_TIMEOUTS, Properties, quorum_properties
 from tests.node.harness.secured import endpoint_of
 from tests.node.harness.waiting import eventually
-from tests.processes.commands import KRAFT
 from tests.processes.node_quorum import NodeQuorum
-from tests.soak.callers import Callers
-from tests.soak.flood import QUOTA
-from tests.soak.quorum_security import CLIENT_LISTENER, QuorumSecurity
 
-SERVE = (*KRAFT, "serve")
 SECURITY_FOLDER = "security"
 """Has the secrets of a secured quorum, beside the folders of its nodes."""
 
@@ -41,13 +35,14 @@ LONGEST_RECOVERY_S = 30.0
 PATIENT_MS = int(LONGEST_RECOVERY_S * 1000)
 """An API timeout that is longer than every fault."""
 
+IMPATIENT_MS = 1_500
+"""Requests time out during most faults, so that their outcome is unknown."""
+
 LONGEST_TRANSACTION_MS = 10_000
 """`transaction.max.timeout.ms`: so long is a reader held by a transaction that was left open."""
 
 _SEGMENT_BYTES = 8 << 20
 """The smallest valid size, so that a long run has several segments."""
-
-_ELECTED = re.compile(r"node (\d+) epoch (\d+): \w+ -> Leader")
 
 
 class Quorum(NodeQuorum):
@@ -119,33 +114,6 @@ class Quorum(NodeQuorum):
                 within_s=LONGEST_TRANSACTION_MS / 1000 + LONGEST_RECOVERY_S,
             )
 
-    def complaints(self) -> Iterator[str]:
-        """Say which errors the nodes have reported, which epochs had two leaders, and which files are not sound.
-
-        The nodes are stopped.
-        """
-        yield from self.reported_errors()
-        yield from leaks(self.nodes.values())
-        leaders: dict[int, list[int]] = defaultdict(list)
-        for node in self.nodes.values():
-            for elected_id, epoch in _ELECTED.findall(node.output):
-                leaders[int(epoch)].append(int(elected_id))
-        for epoch, elected in leaders.items():
-            if len(elected) > 1:
-                yield f"epoch {epoch} had more than one leader: nodes {elected}"
-        for node in self.nodes.values():
-            check = DirectoryCheck(DiskFiles(node.log_dir))
-            try:
-                for found in check.findings():
-                    if found.state is not State.SOUND:
-                        yield f"{node.name}: {found.name} is {found.state}: {found.detail}"
-            finally:
-                check.close()
-
-    def leader_changes(self) -> int:
-        """How many times a leader was elected after the first time."""
-        return sum(len(_ELECTED.findall(node.output)) for node in self.nodes.values()) - 1
-
 
 @contextmanager
 def running_quorum(
@@ -189,7 +157,7 @@ def quorum_behind(
     quotas.write_text(QUOTA)
     settings = {**settings, "raft.quotas.file": str(quotas)}
     if not is_secured:
-        configurations = quorum_properties(folder, 3, settings, advertise=network.open)
+        configurations = with_metrics(quorum_properties(folder, 3, settings, advertise=network.open))
         return Quorum(network, folder, configurations, command=command)
     callers = Callers()
     configurations = quorum_properties(

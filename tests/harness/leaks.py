@@ -1,9 +1,10 @@
-"""Secrets in the output and the metrics of the nodes, where none may be (AUTH-12)."""
+"""Secrets in the output and the metrics of the nodes, and in files of a run, where none may be (AUTH-12)."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 
 from tests.metrics.http_client import ask
 from tests.metrics.scraped import port_of_metrics
@@ -32,3 +33,16 @@ def leaks_in(name: str, output: str) -> Iterator[str]:
         for what, pattern in _SECRETS.items():
             if pattern.search(line):
                 yield f"{name} has {what} in line {number}"
+
+
+def passwords_in(folder: Path, *, but_in: str) -> Iterator[str]:
+    """Name the files that have the password of a user.
+
+    Args:
+        folder: of the run.
+        but_in: the name of the folders below it that exist to hold passwords.
+    """
+    secret = password_of("").encode()
+    for path in folder.rglob("*"):
+        if path.is_file() and but_in not in path.parts and secret in path.read_bytes():
+            yield f"{path} has a password"

@@ -1,12 +1,13 @@
-"""Nodes with a planted bug, which a secured run must find.
+"""Nodes with a planted bug, which a run must find.
 
-    python -m tests.soak.planted asks-no-rules serve --config node.properties
+    python -m tests.harness.planted asks-no-rules serve --config node.properties
 
 is `kraft serve` with the bug.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
@@ -16,6 +17,11 @@ from raft.security.rules import Rules
 from raft.security.rules_file import RulesFile
 from raft.security.sasl_session import SaslSession
 from raft.security.tls_contexts import TlsContexts
+from raft.storage import disk
+from tests.processes.commands import KRAFT
+
+SERVE = (*KRAFT, "serve")
+"""The command that starts a node without a planted bug."""
 
 
 def _ask_no_rules() -> None:
@@ -52,21 +58,31 @@ def _keep_sessions() -> None:
     SaslSession.has_expired = lambda *_: False  # type: ignore[method-assign]
 
 
-PLANTED: Mapping[str, Callable[[], None]] = {
+def _flush_nothing() -> None:
+    """A flush ends before the bytes are on the disk."""
+    disk._sync_data = os.fsync = lambda *_: None
+
+
+SECURITY_BUGS: Mapping[str, Callable[[], None]] = {
     "asks-no-rules": _ask_no_rules,
     "keeps-passwords": _keep_passwords,
     "keeps-rights": _keep_rights,
     "keeps-certificates": _keep_certificates,
     "keeps-sessions": _keep_sessions,
 }
-"""What plants each bug."""
+"""What plants each bug that a run of a secured quorum finds."""
+
+FLUSHES_NOTHING = "flushes-nothing"
+"""A bug that a power failure finds."""
+
+_PLANTED = {**SECURITY_BUGS, FLUSHES_NOTHING: _flush_nothing}
 
 
-def serve_with(bug: str) -> Sequence[str]:
-    """Return the command that starts a node with a bug."""
-    return (sys.executable, "-m", "tests.soak.planted", bug, "serve")
+def serve_with(bug: str | None) -> Sequence[str]:
+    """Return the command that starts a node with a bug; None for none."""
+    return SERVE if bug is None else (sys.executable, "-m", "tests.harness.planted", bug, "serve")
 
 
 if __name__ == "__main__":
-    PLANTED[sys.argv.pop(1)]()
+    _PLANTED[sys.argv.pop(1)]()
     main()

@@ -1,6 +1,6 @@
 """A process that floods nodes with small requests, without a pause, until it is ended.
 
-    python -m tests.soak.flood plain|tls HOST:PORT [HOST:PORT ...]
+    python -m tests.harness.flood plain|tls HOST:PORT [HOST:PORT ...]
 
 It opens three connections to each node, sends 50 requests at once on each, and reads the responses. With TLS it proves
 no name. It prints `throttled` at the first response that says for how long this client is throttled.

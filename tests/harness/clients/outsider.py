@@ -12,11 +12,11 @@ from raft.security.authority import Authority
 from raft.types import Endpoint, Offset
 from raft.wire.messages import vote
 from raft.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from tests.harness.quorum import Quorum
+from tests.harness.quorum_security import KAFKA, OUTSIDER, SESSION_MS, QuorumSecurity, endpoint_for_clients
 from tests.node.harness.batches import batch_of
 from tests.node.harness.properties import CLUSTER_ID, TOPIC
 from tests.node.harness.wire import Wire
-from tests.soak.quorum import Quorum
-from tests.soak.quorum_security import KAFKA, OUTSIDER, SESSION_MS, QuorumSecurity, endpoint_for_clients
 from tests.workload.history import History
 from tests.workload.worker import Worker
 

@@ -9,7 +9,7 @@ from typing import Any
 from datasource.options import ReadOptions
 from datasource.stream_reader import KraftStreamReader
 from raft.types import Offset
-from tests.soak.clients.unavailable import UNAVAILABLE
+from tests.harness.clients.unavailable import UNAVAILABLE
 from tests.workload.history import History, Plan
 from tests.workload.worker import Worker
 

@@ -8,8 +8,8 @@ from raft.client import ClientSettings, Producer, WriteKey
 from raft.errors import ErrorCode, RequestError
 from raft.records.record import Record
 from raft.types import Offset
-from tests.soak.clients.unavailable import UNAVAILABLE
-from tests.soak.quorum import LONGEST_TRANSACTION_MS
+from tests.harness.clients.unavailable import UNAVAILABLE
+from tests.harness.quorum import LONGEST_TRANSACTION_MS
 from tests.workload.history import Append, History, Transaction, now_ns
 from tests.workload.worker import Worker
 

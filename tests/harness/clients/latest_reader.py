@@ -6,9 +6,9 @@ from dataclasses import replace
 from random import Random
 
 from raft.client import Client, ClientSettings
+from tests.harness.clients.readers import look_of
+from tests.harness.clients.unavailable import UNAVAILABLE
 from tests.node.harness.batches import batch_of
-from tests.soak.clients.readers import look_of
-from tests.soak.clients.unavailable import UNAVAILABLE
 from tests.workload.history import Append, History, now_ns
 from tests.workload.worker import Worker
 

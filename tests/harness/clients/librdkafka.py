@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, Producer, TopicPartition
 
 from raft.types import Offset
+from tests.harness.clients.log_reader import LogReader
 from tests.node.harness.properties import TOPIC
-from tests.soak.clients.log_reader import LogReader
 from tests.workload.history import Append, History, LoggedValue, Read, now_ns
 from tests.workload.worker import Worker
 
@@ -22,6 +22,16 @@ COMMON: dict[str, object] = {
     "log_level": 0,
 }
 """The settings of all clients of librdkafka."""
+
+READING: dict[str, object] = COMMON | {
+    "group.id": "none",
+    "enable.auto.commit": False,
+    "auto.offset.reset": "error",
+    "check.crcs": True,
+    "isolation.level": "read_committed",
+    "fetch.wait.max.ms": 200,
+}
+"""The settings of its consumers, which read committed records of the whole log and have no group."""
 
 _NEVER_MS = 3_600_000
 _MOST_IN_FLIGHT = 200
@@ -102,15 +112,7 @@ class LibrdkafkaReader(LogReader):
 
     def __init__(self, name: str, history: History, access: Mapping[str, object]) -> None:
         super().__init__(name, history)
-        self._settings = COMMON | {
-            **access,
-            "group.id": "none",
-            "enable.auto.commit": False,
-            "auto.offset.reset": "error",
-            "check.crcs": True,
-            "isolation.level": "read_committed",
-            "fetch.wait.max.ms": 200,
-        }
+        self._settings = READING | {**access}
 
     def _run(self) -> None:
         consumer = Consumer(self._settings)

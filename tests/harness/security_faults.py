@@ -1,4 +1,4 @@
-"""Changes of certificates, passwords and rules while a quorum is used; see `tests.soak.faults`.
+"""Changes of certificates, passwords and rules while a quorum is used; see `tests.harness.faults`.
 
 Each of them ends with a check that every node does what the new files say.
 """
@@ -13,11 +13,11 @@ from cryptography import x509
 
 from raft.errors import ErrorCode
 from raft.wire.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+from tests.harness.nemesis import Fault
+from tests.harness.quorum import Quorum
+from tests.harness.quorum_security import APPLICATION, GUEST, QuorumSecurity, endpoint_for_clients
 from tests.node.harness.waiting import eventually
 from tests.node.harness.wire import Wire
-from tests.soak.faults import Fault
-from tests.soak.quorum import Quorum
-from tests.soak.quorum_security import APPLICATION, GUEST, QuorumSecurity, endpoint_for_clients
 
 _READ_S = 10.0
 """A node looks at its files each second."""
@@ -80,7 +80,7 @@ def take_right(quorum: Quorum, _dice: Random) -> Iterator[str]:
     _wait_for_rules(quorum, allows=True)
 
 
-SECURITY_FAULTS: Mapping[str, Fault] = {
+SECURITY_FAULTS: Mapping[str, Fault[Quorum]] = {
     "certificate replaced": replace_certificate,
     "certificate unusable": spoil_certificate,
     "password changed": change_password,

@@ -10,7 +10,7 @@ from raft.errors import RaftError
 from raft.records.batch import build_batch
 from raft.records.record import Record
 from raft.types import Offset
-from tests.soak.clients.unavailable import UNAVAILABLE
+from tests.harness.clients.unavailable import UNAVAILABLE
 from tests.workload.history import History
 from tests.workload.state_model import StateModel, Written
 from tests.workload.worker import Worker

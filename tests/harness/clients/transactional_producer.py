@@ -7,9 +7,9 @@ from random import Random
 
 from confluent_kafka import KafkaError, KafkaException, Producer
 
+from tests.harness.clients.librdkafka import COMMON
+from tests.harness.quorum import LONGEST_TRANSACTION_MS
 from tests.node.harness.properties import TOPIC
-from tests.soak.clients.librdkafka import COMMON
-from tests.soak.quorum import LONGEST_TRANSACTION_MS
 from tests.workload.history import History, Transaction, now_ns
 from tests.workload.worker import Worker
 

@@ -1,4 +1,4 @@
-"""Faults of nodes and of the network; each is a context manager that ends the fault at the end of its block.
+"""The kinds of faults of a quorum; each is a context manager that ends the fault at the end of its block.
 
 All nodes run and all links work when a fault begins. It yields a sentence about what it did.
 """
@@ -6,17 +6,15 @@ All nodes run and all links work when a fault begins. It yields a sentence about
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from random import Random
 
+from tests.harness.flood import THROTTLED
+from tests.harness.quorum import Quorum
 from tests.network.connection import Direction
 from tests.network.network import CLIENTS
 from tests.processes.server import Server
-from tests.soak.flood import THROTTLED
-from tests.soak.quorum import Quorum
-
-Fault = Callable[[Quorum, Random], AbstractContextManager[str]]
 
 
 @contextmanager
@@ -98,6 +96,13 @@ def isolate_leader(quorum: Quorum, dice: Random) -> AbstractContextManager[str]:
     return _cut(quorum, dice, directions, f"node {leader_id}, the leader, is partitioned from all nodes and clients")
 
 
+def cut_clients(quorum: Quorum, dice: Random) -> AbstractContextManager[str]:
+    """Clients do not reach the leader. The other nodes do, so it goes on to lead."""
+    leader_id = quorum.leader_id()
+    directions = _both_ways(leader_id, [CLIENTS])
+    return _cut(quorum, dice, directions, f"node {leader_id}, the leader, is partitioned from all clients")
+
+
 def cut_follower(quorum: Quorum, dice: Random) -> AbstractContextManager[str]:
     """A follower is partitioned from both other nodes; clients still reach it."""
     node_id = dice.choice(quorum.followers_of(quorum.leader_id()))
@@ -164,34 +169,12 @@ def half_open_connections(quorum: Quorum, _dice: Random) -> Iterator[str]:
 def flood_all(quorum: Quorum, _dice: Random) -> Iterator[str]:
     """All nodes are flooded with requests. On an open quorum the client has a quota, and is throttled."""
     protocol, listeners = quorum.listeners
-    command = (sys.executable, "-m", "tests.soak.flood", protocol, *map(str, listeners))
+    command = (sys.executable, "-m", "tests.harness.flood", protocol, *map(str, listeners))
     with Server("flood", command, log_file=quorum.folder / "flood.txt").start() as flood:
         yield "all nodes are flooded"
         if quorum.security is None:
             flood.wait_until_printed(THROTTLED)
 
 
-FAULTS: Mapping[str, Fault] = {
-    "leader killed": kill_leader,
-    "follower killed": kill_follower,
-    "all killed": kill_all,
-    "leader shut down": shut_down_leader,
-    "leader stopped": stop_leader,
-    "follower stopped": stop_follower,
-    "leader partitioned": cut_leader,
-    "leader isolated": isolate_leader,
-    "follower partitioned": cut_follower,
-    "leader receives nothing": cut_inbound_of_leader,
-    "leader sends nothing": cut_outbound_of_leader,
-    "link cut": cut_link,
-    "leader killed, follower stopped": kill_leader_of_two,
-    "follower stopped, then leader killed": kill_leader_of_one_behind,
-    "connections reset": reset_connections,
-    "connections half open": half_open_connections,
-    "all flooded": flood_all,
-}
-"""Every kind of fault by its name."""
-
-
-def _both_ways(node_id: int, others: list[int]) -> set[Direction]:
+def _both_ways(node_id: int, others: Iterable[int]) -> set[Direction]:
     return {direction for other_id in others for direction in ((node_id, other_id), (other_id, node_id))}

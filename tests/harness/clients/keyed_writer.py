@@ -6,9 +6,9 @@ from itertools import count
 
 from raft.client import Client, WriteKey
 from raft.types import Offset
+from tests.harness.clients.twin_writer import TwinWriter
+from tests.harness.clients.unavailable import UNAVAILABLE
 from tests.node.harness.batches import batch_of
-from tests.soak.clients.twin_writer import TwinWriter
-from tests.soak.clients.unavailable import UNAVAILABLE
 from tests.workload.history import Append, now_ns
 
 

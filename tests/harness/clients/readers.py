@@ -10,9 +10,9 @@ from raft.client import AsyncClient, Client, ClientSettings, Fetched, calls
 from raft.client.aborted import AbortedFilter
 from raft.types import Offset
 from raft.wire.messages.list_offsets import LATEST_TIMESTAMP
+from tests.harness.clients.log_reader import LogReader
+from tests.harness.clients.unavailable import UNAVAILABLE
 from tests.node.harness.batches import batches_in, records_of
-from tests.soak.clients.log_reader import LogReader
-from tests.soak.clients.unavailable import UNAVAILABLE
 from tests.workload.history import History, Read, now_ns
 from tests.workload.worker import Worker
 

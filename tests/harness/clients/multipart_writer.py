@@ -15,9 +15,9 @@ from raft.client import Client, WriteKey
 from raft.errors import ErrorCode, RequestError
 from raft.records.control import write_commit_batch
 from raft.types import WriteCommit, WritePart
-from tests.soak.clients.twin_writer import TwinWriter
-from tests.soak.clients.unavailable import UNAVAILABLE
-from tests.soak.quorum import LONGEST_TRANSACTION_MS
+from tests.harness.clients.twin_writer import TwinWriter
+from tests.harness.clients.unavailable import UNAVAILABLE
+from tests.harness.quorum import LONGEST_TRANSACTION_MS
 from tests.workload.history import Transaction, now_ns
 
 _BATCHES = 3

@@ -11,10 +11,10 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, TopicPartiti
 from raft.client import Client, ClientSettings
 from raft.records.record import Record
 from raft.types import Offset
+from tests.harness.clients.librdkafka import READING
+from tests.harness.clients.unavailable import UNAVAILABLE
 from tests.node.harness.batches import batches_in, records_of
 from tests.node.harness.properties import TOPIC
-from tests.soak.clients.librdkafka import COMMON
-from tests.soak.clients.unavailable import UNAVAILABLE
 from tests.workload.history import History
 from tests.workload.state_model import StateModel, WholeRead
 from tests.workload.worker import Worker
@@ -103,15 +103,9 @@ class LibrdkafkaStateReader(StateReader):
         self, name: str, history: History, model: StateModel, dice: Random, access: Mapping[str, object]
     ) -> None:
         super().__init__(name, history, model, dice)
-        self._settings = COMMON | {
+        self._settings = READING | {
             **access,
-            "group.id": "none",
-            "enable.auto.commit": False,
             "enable.partition.eof": True,
-            "auto.offset.reset": "error",
-            "check.crcs": True,
-            "isolation.level": "read_committed",
-            "fetch.wait.max.ms": 200,
             "message.max.bytes": _FETCH_BYTES,
             "fetch.max.bytes": _FETCH_BYTES,
             "fetch.message.max.bytes": _FETCH_BYTES,

@@ -9,8 +9,8 @@ from random import Random
 from raft.client import AsyncClient, ClientSettings, calls
 from raft.errors import RaftError
 from raft.types import Offset
+from tests.harness.clients.unavailable import UNAVAILABLE
 from tests.node.harness.batches import batch_of
-from tests.soak.clients.unavailable import UNAVAILABLE
 from tests.workload.history import Append, History, now_ns
 from tests.workload.worker import Worker
 

@@ -10,8 +10,8 @@ from random import Random
 import pytest
 
 from raft.types import Offset
-from tests.soak import porcupine
-from tests.soak.porcupine import judged_by_porcupine, some_of
+from tests.harness import porcupine
+from tests.harness.porcupine import judged_by_porcupine, some_of
 from tests.workload.history import Append, History, Read
 from tests.workload.linearizable import TimedAppend, TimedRead, not_linearizable
 from tests.workload.timed_operations import NEVER_NS, save_operations
@@ -74,7 +74,7 @@ def test_soak_tells_what_porcupine_says(tmp_path: Path, read_end: int, judgement
 
 
 def test_soak_says_that_porcupine_does_not_judge_without_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tests.soak.porcupine.shutil.which", lambda _: None)
+    monkeypatch.setattr("tests.harness.porcupine.shutil.which", lambda _: None)
     told: list[str] = []
 
     assert judged_by_porcupine(history_with(read_end=1), LOG, tmp_path, told.append) == []

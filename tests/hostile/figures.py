@@ -1,20 +1,21 @@
-"""The result of a run."""
+"""Figures of a run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tests.harness.figures import table
+from tests.hostile.attacked_quorum import Observation
 from tests.hostile.identity import Identity
 from tests.hostile.phase import Phase
-from tests.hostile.quorum import Observation
 from tests.hostile.security_counts import SecurityCounts
 from tests.hostile.tally import Tally
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """Figures of a run, and the violations that it found.
+class Figures:
+    """What the run has measured.
 
     Fields:
         identity: who the neighbour is.
@@ -22,7 +23,6 @@ class Outcome:
             that uses as much processor time.
         begin, quiet_end, end: the quorum before, between and after the two phases.
         tally: what the neighbour did.
-        wrong: the violations, except for times that are too long.
     """
 
     identity: Identity = Identity.ANYONE
@@ -33,7 +33,6 @@ class Outcome:
     quiet_end: Observation
     end: Observation
     tally: Tally
-    wrong: Sequence[str] = ()
 
     @property
     def p99_ratio(self) -> float:
@@ -56,7 +55,7 @@ class Outcome:
             for node_id, logged_bytes in end.logged_bytes.items()
         )
         tally = self.tally
-        rows = [
+        rows: list[tuple[object, object]] = [
             ("quiet", self.quiet),
             ("hostile", self.hostile),
             ("control", self.control),
@@ -70,7 +69,7 @@ class Outcome:
             ("closed by the nodes", f"{tally.closed_by_node} rounds"),
             *((name, f"{rounds} rounds") for name, rounds in tally.rounds.items()),
         ]
-        return "\n".join(f"{name:>22}  {figure}" for name, figure in rows)
+        return table(rows, width=22)
 
     def _of_security(self) -> Iterator[tuple[str, object]]:
         if self.identity.is_secured:

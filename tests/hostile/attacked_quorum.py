@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,8 +12,8 @@ import psutil
 
 from raft.client import Client, ClientSettings
 from raft.config.security import NO_SECURITY, ClientSecurity, SecurityProtocol
+from tests.harness.planted import SERVE
 from tests.hostile.identity import AUTHORITY_FILE, CERTIFICATE_FILE, HONEST, NEIGHBOUR, Identity
-from tests.hostile.leaks import leaks
 from tests.hostile.scene import SESSION_MS, SNAPSHOT, SNAPSHOT_BYTES, Scene
 from tests.hostile.security_counts import NO_COUNTS, SecurityCounts
 from tests.metrics.http_client import ask
@@ -88,17 +88,25 @@ class Observation:
     longest_step_ms: float = 0.0
 
 
-class Quorum(NodeQuorum):
+class AttackedQuorum(NodeQuorum):
     """Voters 1 to 3; see `running_quorum`.
 
     Args:
         folder: see `NodeQuorum`.
         configurations: see `NodeQuorum`.
         security: of the honest clients.
+        command: see `NodeQuorum`.
     """
 
-    def __init__(self, folder: Path, configurations: Mapping[int, Properties], security: ClientSecurity) -> None:
-        super().__init__(folder, configurations)
+    def __init__(
+        self,
+        folder: Path,
+        configurations: Mapping[int, Properties],
+        security: ClientSecurity,
+        *,
+        command: Sequence[str] = SERVE,
+    ) -> None:
+        super().__init__(folder, configurations, command=command)
         self._folder = folder
         self._security = security
 
@@ -146,25 +154,24 @@ class Quorum(NodeQuorum):
     def put_snapshots(self) -> None:
         """Put a large snapshot into the directory of each node, which serves every file with such a name."""
         for node in self.nodes.values():
-            name = f"{SNAPSHOT.end_offset:020d}-{SNAPSHOT.epoch:010d}.checkpoint"
-            with (node.partition / name).open("wb") as file:
+            with _snapshot_of(node).open("wb") as file:
                 for _ in range(SNAPSHOT_BYTES >> 20):
                     file.write(os.urandom(1 << 20))
 
-    def complaints(self) -> Iterator[str]:
-        """Say which nodes do not run, and which errors the nodes have logged."""
-        yield from self.unexpected_ends()
-        yield from self.reported_errors()
-        yield from leaks(self.nodes.values())
+    def remove_snapshots(self) -> None:
+        """Remove what `put_snapshots` has put there; no node runs."""
+        for node in self.nodes.values():
+            _snapshot_of(node).unlink()
 
 
-def running_quorum(folder: Path, identity: Identity) -> Quorum:
+def running_quorum(folder: Path, identity: Identity, *, command: Sequence[str] = SERVE) -> AttackedQuorum:
     """Start three nodes with Kafka's default timeouts.
 
     Args:
         folder: gets their directories and output, and the keys of nodes and clients.
         identity: of the neighbour. If the quorum is secured, clients have to prove their names by SCRAM over TLS, and
             voters by certificates, and users have quotas.
+        command: see `NodeQuorum`.
     """
     settings = {
         "queued.max.request.bytes": str(QUEUED_MAX_REQUEST_BYTES),
@@ -173,7 +180,8 @@ def running_quorum(folder: Path, identity: Identity) -> Quorum:
     }
     configurations = quorum_properties(folder, 3, settings)
     if not identity.is_secured:
-        return Quorum(folder, with_metrics(with_client_listeners(configurations)), NO_SECURITY).start()
+        configurations = with_metrics(with_client_listeners(configurations))
+        return AttackedQuorum(folder, configurations, NO_SECURITY, command=command).start()
     keys = Keys(folder, _RULES + (_RULE_OF_OBSERVER if identity is Identity.OBSERVER else ""))
     assert keys.truststore.name == AUTHORITY_FILE, "the neighbour knows its name"
     assert keys.certificate(NEIGHBOUR).name == CERTIFICATE_FILE, "the neighbour knows its name"
@@ -183,7 +191,12 @@ def running_quorum(folder: Path, identity: Identity) -> Quorum:
     for properties in configurations.values():
         properties["connections.max.reauth.ms"] = str(SESSION_MS)
         properties["raft.quotas.file"] = str(quotas_file)
-    return Quorum(folder, configurations, keys.client(SecurityProtocol.SASL_SSL, HONEST)).start()
+    honest = keys.client(SecurityProtocol.SASL_SSL, HONEST)
+    return AttackedQuorum(folder, configurations, honest, command=command).start()
+
+
+def _snapshot_of(node: NodeProcess) -> Path:
+    return node.partition / f"{SNAPSHOT.end_offset:020d}-{SNAPSHOT.epoch:010d}.checkpoint"
 
 
 def _longest_step_ms(node: NodeProcess) -> float:
