@@ -12,7 +12,7 @@ from tests.simulation.invariants.observer import CoreRequest, Observer
 from tests.simulation.machine import Machine
 from tests.simulation.marks import Mark, Marks
 from tests.simulation.step import Step
-from tests.simulation.transaction_history import TransactionHistory
+from tests.workload.transaction_history import TransactionHistory
 
 
 class SnapshotMarkObserver(Observer):
