@@ -20,8 +20,8 @@ from datasource.options import WriteOptions
 from datasource.parts import write_part
 from datasource.sink_fence import check_cluster
 from datasource.task_rows import Query, TaskRows
-from datasource.write_errors import WriteConflictError, of_refusal
-from raft.client import KEYED_WRITES_LEVEL, MULTIPART_WRITES_LEVEL, Appended, Client, WriteKey
+from datasource.write_errors import WriteConflictError, check_writable, of_refusal
+from raft.client import WRITES_LEVEL, Appended, Client, WriteKey
 from raft.errors import ErrorCode, QuorumUnreachableError, RaftError, RequestError
 from raft.records.control import write_commit_batch
 from raft.types import WriteCommit, WritePart
@@ -62,16 +62,11 @@ def append_rows(
     if not any(task.row_count for task in tasks):
         return
     client = client_for(options.client)
-    level = client.feature_level()
-    if level < KEYED_WRITES_LEVEL:
-        raise RaftError(
-            f"cluster {client.cluster_id} is not a quorum of kraft-spark and can only be read: its nodes do not "
-            "recognize repeated writes. Nothing was written"
-        )
+    check_writable(client)
     if query is not None and query.checkpoint_location is not None:
         check_cluster(query.checkpoint_location, query.query_id, client.cluster_id or "")
     try:
-        appended = _append(client, options, key, tasks, has_parts=level >= MULTIPART_WRITES_LEVEL)
+        appended = _append(client, options, key, tasks)
     except RequestError as error:
         if error.code != ErrorCode.DUPLICATE_RESOURCE:
             raise of_refusal(error, options.client) from error
@@ -93,18 +88,16 @@ def append_rows(
         )
 
 
-def _append(
-    client: Client, options: WriteOptions, key: WriteKey, tasks: Sequence[TaskRows], *, has_parts: bool
-) -> Appended:
+def _append(client: Client, options: WriteOptions, key: WriteKey, tasks: Sequence[TaskRows]) -> Appended:
     """Append a small write as one batch; a larger one in parts, of which the tasks have appended the large ones."""
     limit = options.client.max_request_bytes
     parts = [task.part for task in tasks if task.part is not None]
     record_batches = list(_record_batches(tasks))
-    if not parts and (not has_parts or encoded_size(record_batches) <= limit):
+    if not parts and encoded_size(record_batches) <= limit:
         try:
             return client.append(_encoded(record_batches, key, limit))
         except RequestError as error:
-            if error.code != ErrorCode.MESSAGE_TOO_LARGE or not has_parts:
+            if error.code != ErrorCode.MESSAGE_TOO_LARGE:
                 raise
             # The nodes accept smaller batches only (message.max.bytes).
     if record_batches:
@@ -148,7 +141,7 @@ def abort_parts(options: WriteOptions, key: WriteKey) -> None:
     """
     try:
         client = client_for(replace(options.client, connect_timeout_ms=_ABORT_CONNECT_TIMEOUT_MS))
-        if client.feature_level() >= MULTIPART_WRITES_LEVEL:
+        if client.feature_level() >= WRITES_LEVEL:
             client.abort_write(key.write_id)
     except QuorumUnreachableError as error:
         _logger.info("the parts of a failed write are not aborted yet: %s", error)  # The error of the write says it.
