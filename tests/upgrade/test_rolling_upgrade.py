@@ -43,7 +43,7 @@ def compacted_end(traffic: Traffic) -> int:
         return client.fetch(Offset(0)).compacted_end or 0
 
 
-def test_stream_and_sink_go_on_through_a_rolling_upgrade_and_new_features_work_after_it(
+def test_stream_and_sink_go_on_through_a_rolling_upgrade_and_all_kinds_of_writes_work_after_it(
     spark: SparkSession, tmp_path: Path, release: Release
 ) -> None:
     with NodeQuorum(tmp_path, voters_properties(tmp_path), command=serve_of(release)).start() as quorum:
