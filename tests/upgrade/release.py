@@ -43,7 +43,7 @@ class NoReleaseError(Exception):
 def has_whole_history() -> bool:
     """Whether the checkout should have the commit: it is a clone that is not shallow."""
     shallow = _git("rev-parse", "--is-shallow-repository")
-    return shallow.returncode == 0 and shallow.stdout.strip() == b"false"
+    return (ROOT / ".git").exists() and shallow.stdout.strip() == b"false"
 
 
 def unpack(folder: Path, commit: str = COMMIT) -> Release:
