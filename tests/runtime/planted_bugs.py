@@ -6,7 +6,8 @@ Whether a node serves a request depends on that request and the rules alone, so 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -23,18 +24,11 @@ from raft.security.operations import Operation
 from raft.security.rules import Rules
 from raft.types import NodeId
 from raft.wire.messages.begin_quorum_epoch import BeginQuorumEpochRequest
-from raft.wire.messages.describe_quorum import DescribeQuorumRequest
 from raft.wire.messages.end_quorum_epoch import EndQuorumEpochRequest
 from raft.wire.messages.fetch import FetchRequest, FetchResponse
-from raft.wire.messages.fetch_snapshot import FetchSnapshotRequest
-from raft.wire.messages.init_producer_id import InitProducerIdRequest
-from raft.wire.messages.list_offsets import ListOffsetsRequest
 from raft.wire.messages.metadata import MetadataRequest
-from raft.wire.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
 from raft.wire.messages.produce import ProduceRequest
-from raft.wire.messages.transactions import EndTxnRequest
 from raft.wire.messages.vote import VoteRequest
-from raft.wire.messages.write_txn_markers import WriteTxnMarkersRequest
 from tests.runtime import test_authorization as clients
 from tests.runtime import test_authorization_of_metadata as topics
 from tests.runtime import test_authorization_of_replicas as replicas
@@ -69,24 +63,32 @@ BUGS: list[PlantedBug] = []
 """All of them."""
 
 
-def planted(*, breaks: str, found_by: Test) -> Callable[[Plant], Plant]:
-    """Make a planted bug of a function, whose name and docstring become name and description."""
+def planted(*, breaks: str, found_by: Test, of: str = "") -> Callable[[Plant], Plant]:
+    """Make a planted bug of a function, whose name and docstring become name and description.
+
+    Args:
+        breaks: see `PlantedBug`.
+        found_by: see `PlantedBug`.
+        of: which one it is of several that the function plants.
+    """
 
     def add(plant: Plant) -> Plant:
         assert plant.__doc__, f"{plant.__name__} has no docstring"
-        name = plant.__name__.replace("_", " ")
+        name = f"{plant.__name__.replace('_', ' ')} {of}".rstrip()
         BUGS.append(PlantedBug(name=name, description=plant.__doc__, breaks=breaks, plant=plant, found_by=found_by))
         return plant
 
     return add
 
 
-def right_is_needed(request: str, principal: str) -> Test:
-    """A request is served only if the principal has the right to it."""
+def right_is_needed(request: str) -> Test:
+    """A request is served only for the principals that have the right to it."""
 
     def test() -> None:
-        node, guarded = _node_of_clients(), _guarded(request)
-        clients.test_request_is_handled_only_for_callers_with_its_operation(node, guarded, principal)
+        for principal in clients.ALLOWED:
+            clients.test_request_is_handled_only_for_callers_with_its_operation(
+                _node_of_clients(), _guarded(request), principal
+            )
 
     return test
 
@@ -148,65 +150,57 @@ def _guarded(name: str) -> GuardedRequest:
     return guarded
 
 
-@planted(breaks="ACL-2", found_by=right_is_needed("FetchRequest-v12", "User:unknown"))
-def rules_not_asked_for_fetch(patch: pytest.MonkeyPatch) -> None:
-    """Every client may fetch."""
-    _do_not_ask(patch, FetchRequest)
+def _plant_for_requests_with_a_right() -> None:
+    """Plant the same bugs for each request of a client that needs a right."""
+    for guarded in clients.GUARDED:
+        kind, name = type(guarded.request), str(guarded)
+
+        @planted(breaks="ACL-2", found_by=right_is_needed(name), of=name)
+        def rules_not_asked_for(patch: pytest.MonkeyPatch, kind: type[Message] = kind) -> None:
+            """Every client may send the request."""
+            _change(patch, kind, right=None)
+
+        other = Operation.APPEND if guarded.needs is Operation.READ else Operation.READ
+
+        @planted(breaks="ACL-2", found_by=right_is_needed(name), of=name)
+        def another_right_needed_for(
+            patch: pytest.MonkeyPatch, kind: type[Message] = kind, other: Operation = other
+        ) -> None:
+            """The request is checked like one that reads, or one that appends."""
+            _change(patch, kind, right=other)
+
+        @planted(breaks="ACL-4", found_by=refusal_is_that_of_kafka(name), of=name)
+        def no_error_in_the_refusal_of(patch: pytest.MonkeyPatch, kind: type[Message] = kind) -> None:
+            """A client is told that its request was served."""
+            _change(patch, kind, refuse=partial(_without_error, SERVED[kind].refuse))
 
 
-@planted(breaks="ACL-2", found_by=right_is_needed("ListOffsetsRequest-v7", "User:unknown"))
-def rules_not_asked_for_list_offsets(patch: pytest.MonkeyPatch) -> None:
-    """Every client may ask where the log ends."""
-    _do_not_ask(patch, ListOffsetsRequest)
+def _plant_for_requests_in_names() -> None:
+    """Plant the same bug for each request in the name of a voter."""
+    for name, case in (BY_VOTERS | BY_REPLICAS).items():
+        kind, principals = type(case.make([1], 0)), ("User:node2", "User:node2-new")
+
+        @planted(breaks="ACL-3", found_by=voter_has_principals(name, 2, *principals), of=name)
+        def name_not_checked_for(patch: pytest.MonkeyPatch, kind: type[Message] = kind) -> None:
+            """Every client may send the request in the name of a voter."""
+            may_be = allowed._may_be
+
+            def may_be_or_not(
+                context: Context, request: Request[Message], served: Served[Any], names: set[NodeId]
+            ) -> bool:
+                return isinstance(request.message, kind) or may_be(context, request, served, names)
+
+            patch.setattr(allowed, "_may_be", may_be_or_not)
 
 
-@planted(breaks="ACL-2", found_by=right_is_needed("OffsetForLeaderEpochRequest-v4", "User:unknown"))
-def rules_not_asked_for_offset_for_leader_epoch(patch: pytest.MonkeyPatch) -> None:
-    """Every client may ask where an epoch ends."""
-    _do_not_ask(patch, OffsetForLeaderEpochRequest)
-
-
-@planted(breaks="ACL-2", found_by=right_is_needed("InitProducerIdRequest-v4-of a transaction", "User:unknown"))
-def rules_not_asked_for_init_producer_id(patch: pytest.MonkeyPatch) -> None:
-    """Every client may fence the producer of a transactional id."""
-    _do_not_ask(patch, InitProducerIdRequest)
-
-
-@planted(breaks="ACL-2", found_by=right_is_needed("EndTxnRequest-v3", "User:unknown"))
-def rules_not_asked_for_end_txn(patch: pytest.MonkeyPatch) -> None:
-    """Every client may end transactions."""
-    _do_not_ask(patch, EndTxnRequest)
-
-
-@planted(breaks="ACL-2", found_by=right_is_needed("WriteTxnMarkersRequest-v1", "User:unknown"))
-def rules_not_asked_for_write_txn_markers(patch: pytest.MonkeyPatch) -> None:
-    """Every client may write markers."""
-    _do_not_ask(patch, WriteTxnMarkersRequest)
-
-
-@planted(breaks="ACL-2", found_by=right_is_needed("DescribeQuorumRequest-v2", "User:unknown"))
-def rules_not_asked_for_describe_quorum(patch: pytest.MonkeyPatch) -> None:
-    """Every client may see the state of the quorum."""
-    _do_not_ask(patch, DescribeQuorumRequest)
+_plant_for_requests_with_a_right()
+_plant_for_requests_in_names()
 
 
 @planted(breaks="ACL-2", found_by=silent_produce_is_refused)
 def rules_not_asked_without_a_response(patch: pytest.MonkeyPatch) -> None:
     """An append that expects no response is not refused, because no error could be sent; its records are appended."""
     _change(patch, ProduceRequest, right=lambda message: None if message.acks == 0 else Operation.APPEND)
-
-
-@planted(breaks="ACL-3", found_by=voter_has_principals("FetchSnapshot", 2, "User:node2", "User:node2-new"))
-def replica_not_checked_for_fetch_snapshot(patch: pytest.MonkeyPatch) -> None:
-    """Every client may load snapshots in the name of a replica."""
-    may_be = allowed._may_be
-
-    def may_be_if_not_snapshot(
-        context: Context, request: Request[Message], served: Served[Any], names: set[NodeId]
-    ) -> bool:
-        return isinstance(request.message, FetchSnapshotRequest) or may_be(context, request, served, names)
-
-    patch.setattr(allowed, "_may_be", may_be_if_not_snapshot)
 
 
 @planted(breaks="ACL-3", found_by=voter_has_principals("Vote", 1, "User:node1"))
@@ -253,7 +247,7 @@ def observer_may_lead(patch: pytest.MonkeyPatch) -> None:
         _change(patch, kind, is_for_observers=True)
 
 
-@planted(breaks="ACL-2", found_by=right_is_needed("FetchRequest-v12", "User:monitor"))
+@planted(breaks="ACL-2", found_by=right_is_needed("FetchRequest-v12"))
 def describe_includes_read(patch: pytest.MonkeyPatch) -> None:
     """Who may describe may read, and not the other way round."""
     allow = Rules.allow
@@ -265,7 +259,7 @@ def describe_includes_read(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Rules, "allow", allow_if_described)
 
 
-@planted(breaks="ACL-2", found_by=right_is_needed("DescribeQuorumRequest-v2", "User:reader"))
+@planted(breaks="ACL-2", found_by=right_is_needed("DescribeQuorumRequest-v2"))
 def read_and_append_do_not_include_describe(patch: pytest.MonkeyPatch) -> None:
     """Who may read or append does not see the topic."""
     patch.setattr(
@@ -310,11 +304,6 @@ def refused_request_gets_no_response(patch: pytest.MonkeyPatch) -> None:
         _change(patch, kind, refuse=lambda _message, _version: None)
 
 
-def _do_not_ask(patch: pytest.MonkeyPatch, kind: type[Message]) -> None:
-    """Let every client send requests of one kind."""
-    _change(patch, kind, right=None)
-
-
 def _change(patch: pytest.MonkeyPatch, kind: type[Message], **fields: Any) -> None:
     """Change how requests of one kind are served."""
     patch.setitem(SERVED, kind, replace(SERVED[kind], **fields))
@@ -344,3 +333,21 @@ def _change_refused_fetch(patch: pytest.MonkeyPatch, **fields: Any) -> None:
         return replace(response, responses=topics)
 
     _change(patch, FetchRequest, refuse=refuse_otherwise)
+
+
+def _without_error(refuse: Callable[[Message, int], Message | None], request: Message, version: int) -> Message | None:
+    """Return the refusal of a request without its error codes."""
+    response = refuse(request, version)
+    return None if response is None else _cleared(response)
+
+
+def _cleared(part: Any) -> Any:
+    if isinstance(part, tuple):
+        return tuple(map(_cleared, part))
+    if not isinstance(part, Message):
+        return part
+    values: dict[str, Any] = {}
+    for known in fields(part):
+        is_error = known.name.endswith("error_code")
+        values[known.name] = 0 if is_error else _cleared(getattr(part, known.name))
+    return replace(part, **values)
