@@ -13,8 +13,8 @@ from datasource.option_values import ReadColumns
 from datasource.options import WriteOptions
 from datasource.parts import write_part
 from datasource.task_rows import Query, TaskRows
-from datasource.write_errors import WriteTooLargeError, of_refusal
-from raft.client import MULTIPART_WRITES_LEVEL, WriteKey
+from datasource.write_errors import check_writable, of_refusal
+from raft.client import WriteKey
 from raft.errors import RequestError
 from raft.records.header import HEADER
 
@@ -55,7 +55,7 @@ def collect_rows(
         ValueError: a row cannot be a record: a header without a key, a timestamp that is null or before 1970.
         WriteTooLargeError: a row is larger than what the nodes accept.
         QuorumUnavailableError: no leader responded in time; Spark repeats the task.
-        RaftError: the nodes refuse the part.
+        RaftError: the nodes of the quorum are not of this project, or refuse the part.
     """
     limit = options.client.max_request_bytes
     taken: list[pa.RecordBatch] = []
@@ -79,33 +79,12 @@ def _appended(
     record_batches: Iterator[pa.RecordBatch], options: WriteOptions, key: WriteKey, query: Query | None
 ) -> TaskRows:
     client = client_for(options.client)
-    if client.feature_level() < MULTIPART_WRITES_LEVEL:
-        return _collected_for_older_nodes(record_batches, options, query)
+    check_writable(client)
     try:
         part = write_part(client, key.write_id, options.client.max_request_bytes, record_batches)
     except RequestError as error:
         raise of_refusal(error, options.client) from error
     return TaskRows(rows=None, part=part, row_count=part.record_count, query=query)
-
-
-def _collected_for_older_nodes(
-    record_batches: Iterator[pa.RecordBatch], options: WriteOptions, query: Query | None
-) -> TaskRows:
-    """Collect all rows for the driver, because nodes of an older version can append the write as one batch only."""
-    limit = options.client.max_request_bytes
-    taken: list[pa.RecordBatch] = []
-    size_bytes = HEADER.size
-    for record_batch in record_batches:
-        taken.append(record_batch)
-        size_bytes += encoded_size(record_batch) - HEADER.size
-        if size_bytes > limit:
-            raise WriteTooLargeError(
-                f"a task has rows of more than {limit} bytes (kraft.max.request.size), and the nodes of the quorum are "
-                "of an older version, which appends a write as one batch: upgrade all nodes, then restart the query. "
-                "Nothing was written"
-            )
-    row_count = sum(record_batch.num_rows for record_batch in taken)
-    return TaskRows(rows=_stream_of(taken), part=None, row_count=row_count, query=query)
 
 
 def _not_empty(record_batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

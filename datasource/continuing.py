@@ -136,8 +136,7 @@ def _end(client: Client, plan: BatchPlan, start: LogPlace, limits: BatchLimits) 
     """
     if limits.max_bytes is not None and plan.size_bytes is None and plan.last_stable_offset > start.offset:
         raise ConfigError(
-            "maxBytesPerTrigger: the leader cannot count bytes, because it runs Apache Kafka or an older version of "
-            "kraft-spark; use maxOffsetsPerTrigger"
+            "maxBytesPerTrigger: the leader cannot count bytes, because it runs Apache Kafka; use maxOffsetsPerTrigger"
         )
     if plan.end is not None:
         return start if plan.end.offset <= start.offset else plan.end

@@ -9,8 +9,6 @@
     with the start of the batch, if that is not the end of the one before
                        {..., "from": {"offset": S, "epoch": F, "checksum": D}}
 
-Version 1 is the same without checksums, and is still read.
-
 Spark compares offsets as text, so the order of the keys is part of the format. The first form is constant, because
 Spark requests it several times; the offset of the first batch has the place that "latest" was.
 """
@@ -82,12 +80,13 @@ def read_offset(text: Mapping[str, Any]) -> Beginning | Reached:
     """Read an offset from a checkpoint.
 
     Raises:
-        ConfigError: it has a later version, or is not an offset of this source.
+        ConfigError: it has another version, or is not an offset of this source.
     """
     version = text.get("version")
-    if isinstance(version, int) and version > _FROM_END_VERSION:
+    if isinstance(version, int) and not VERSION <= version <= _FROM_END_VERSION:
+        advice = "upgrade kraft-spark" if version > VERSION else "start a new query with a new checkpoint"
         raise ConfigError(
-            f"the checkpoint's offset has version {version}, expected at most {_FROM_END_VERSION}: upgrade kraft-spark"
+            f"the checkpoint's offset has version {version}, expected {VERSION} or {_FROM_END_VERSION}: {advice}"
         )
     try:
         if "start" in text:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 import pyarrow as pa
@@ -20,8 +21,8 @@ from datasource.options import WriteOptions
 from datasource.parts import write_part
 from datasource.sink_fence import check_cluster
 from datasource.task_rows import Query, TaskRows
-from datasource.write_errors import WriteConflictError, of_refusal
-from raft.client import KEYED_WRITES_LEVEL, MULTIPART_WRITES_LEVEL, Appended, Client, WriteKey
+from datasource.write_errors import WriteConflictError, check_writable, of_refusal
+from raft.client import WRITES_LEVEL, Appended, Client, WriteKey
 from raft.errors import DuplicateResourceError, MessageTooLargeError, QuorumUnreachableError, RaftError, RequestError
 from raft.records.control import write_commit_batch
 from raft.types import WriteCommit, WritePart
@@ -62,16 +63,11 @@ def append_rows(
     if not any(task.row_count for task in tasks):
         return
     client = client_for(options.client)
-    level = client.feature_level()
-    if level < KEYED_WRITES_LEVEL:
-        raise RaftError(
-            f"cluster {client.cluster_id} is not a quorum of kraft-spark and can only be read: its nodes do not "
-            "recognize repeated writes. Nothing was written"
-        )
+    check_writable(client)
     if query is not None and query.checkpoint_location is not None:
         check_cluster(query.checkpoint_location, query.query_id, client.cluster_id or "")
     try:
-        appended = _append(client, options, key, tasks, has_parts=level >= MULTIPART_WRITES_LEVEL)
+        appended = _append(client, options, key, tasks)
     except DuplicateResourceError as error:
         conflict = f"{what} is in the log with other rows ({error}); nothing was written"
         if options.fail_on_write_conflict:
@@ -93,20 +89,15 @@ def append_rows(
         )
 
 
-def _append(
-    client: Client, options: WriteOptions, key: WriteKey, tasks: Sequence[TaskRows], *, has_parts: bool
-) -> Appended:
+def _append(client: Client, options: WriteOptions, key: WriteKey, tasks: Sequence[TaskRows]) -> Appended:
     """Append a small write as one batch; a larger one in parts, of which the tasks have appended the large ones."""
     limit = options.client.max_request_bytes
     parts = [task.part for task in tasks if task.part is not None]
     record_batches = list(_record_batches(tasks))
-    if not parts and (not has_parts or encoded_size(record_batches) <= limit):
-        try:
+    if not parts and encoded_size(record_batches) <= limit:
+        # If the nodes accept smaller batches only (message.max.bytes), it becomes a part.
+        with suppress(MessageTooLargeError):
             return client.append(_encoded(record_batches, key, limit))
-        except MessageTooLargeError:
-            if not has_parts:
-                raise
-            # The nodes accept smaller batches only (message.max.bytes).
     if record_batches:
         parts.append(write_part(client, key.write_id, limit, record_batches))
     return client.append(_commit_of(parts, key))
@@ -148,7 +139,7 @@ def abort_parts(options: WriteOptions, key: WriteKey) -> None:
     """
     try:
         client = client_for(replace(options.client, connect_timeout_ms=_ABORT_CONNECT_TIMEOUT_MS))
-        if client.feature_level() >= MULTIPART_WRITES_LEVEL:
+        if client.feature_level() >= WRITES_LEVEL:
             client.abort_write(key.write_id)
     except QuorumUnreachableError as error:
         _logger.info("the parts of a failed write are not aborted yet: %s", error)  # The error of the write says it.

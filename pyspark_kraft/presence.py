@@ -35,9 +35,7 @@ def restore_if_present(module: str, name: str, version: str) -> Any:
         if found not in (None, version):
             refusal = f"has version {found}"
     except ModuleNotFoundError as error:
-        if error.name == "pyspark_kraft.own_packages":
-            refusal = "has an older version"
-        elif error.name in ("pyspark_kraft", "datasource", "raft"):
+        if error.name in ("pyspark_kraft", "datasource", "raft"):
             refusal = "is not installed"
         else:
             refusal = f"cannot be imported, because {error.name} is not installed,"

@@ -31,13 +31,12 @@ from raft.client.results import (
 )
 from raft.client.settings import ClientSettings, ReadFrom
 from raft.client.transaction import Transaction
-from raft.wire.features import KEYED_WRITES_LEVEL, MULTIPART_WRITES_LEVEL
+from raft.wire.features import WRITES_LEVEL
 from raft.writers import PARTS_OF_A_WRITE, WriteId, WriteKey
 
 __all__ = [
-    "KEYED_WRITES_LEVEL",
-    "MULTIPART_WRITES_LEVEL",
     "PARTS_OF_A_WRITE",
+    "WRITES_LEVEL",
     "AbortedFilter",
     "AbortedTransaction",
     "Appended",

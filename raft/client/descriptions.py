@@ -46,7 +46,7 @@ def describe_node(
 
     Raises:
         QuorumUnavailableError: the node does not respond.
-        RequestError: the node does not describe itself, as older nodes and those of Apache Kafka.
+        RequestError: the node does not describe itself, as those of Apache Kafka.
         ConfigError: the node belongs to another cluster, or hosts another topic.
     """
     timeout_ms = min(session.settings.request_timeout_ms, deadline.timeout_ms)

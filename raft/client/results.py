@@ -90,7 +90,7 @@ class BatchPlan:
         epoch_end: the largest epoch up to the requested one, and the end of its committed records; None if the
             requested epoch has not begun. See `raft.client.calls.end_of_epoch`.
         start, end: the bounds of the batch; None if the start is outside the log, or the leader does not plan batches,
-            as older nodes and Apache Kafka's controllers do not.
+            as Apache Kafka's controllers do not.
         size_bytes: the size of the batch as it is stored, if the request limits it; None otherwise, and if the leader
             cannot limit it.
     """

@@ -11,7 +11,7 @@ from raft.client.settings import ClientSettings, ReadFrom
 from raft.client.steps import Ask, Await, GiveUp, Operation, Outcome, Pause, Step
 from raft.codec import Message
 from raft.types import Endpoint, Epoch, Uuid
-from raft.wire.features import FEATURE_NAME, KEYED_WRITES_LEVEL
+from raft.wire.features import FEATURE_NAME, WRITES_LEVEL
 from raft.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse, SupportedFeature
 from raft.wire.messages.metadata import (
     MetadataRequest,
@@ -212,7 +212,7 @@ def metadata(
 OUR_VERSIONS = ApiVersionsResponse(
     error_code=0,
     api_keys=(),
-    supported_features=(SupportedFeature(name=FEATURE_NAME, min_version=0, max_version=KEYED_WRITES_LEVEL),),
+    supported_features=(SupportedFeature(name=FEATURE_NAME, min_version=0, max_version=WRITES_LEVEL),),
 )
 
 

@@ -290,7 +290,7 @@ def test_batch_that_starts_outside_the_log_has_no_places() -> None:
 
 
 @pytest.mark.rule("CLIENT-15")
-def test_plan_of_an_older_node_takes_a_request_for_each_bound() -> None:
+def test_plan_of_a_node_that_skips_the_tag_takes_a_request_for_each_bound() -> None:
     table = leader_alone(ended(), listed(offset=9), listed(offset=2), ended())
 
     plan = table.run(calls.plan_batch(session(), table.deadline(), start_offset=Offset(4), epoch=Epoch(2)))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from raft.client import MULTIPART_WRITES_LEVEL, calls
+from raft.client import WRITES_LEVEL, calls
 from raft.client.session import Deadline, Session
 from raft.client.steps import Ask, Operation, Outcome, Pause
 from raft.errors import (
@@ -245,7 +245,7 @@ def test_blocking_client_has_every_call(nodes: NodesInProcess) -> None:
 
         assert client.cluster_id == CLUSTER_ID
         assert client.epoch == described.leader_epoch
-        assert client.feature_level() == MULTIPART_WRITES_LEVEL
+        assert client.feature_level() == WRITES_LEVEL
         assert client.log_start_offset() == 0
         assert client.last_stable_offset() == appended.base_offset + 1
         assert values_in(client.fetch(appended.base_offset).records) == [b"v"]

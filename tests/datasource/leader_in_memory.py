@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from raft.client import MULTIPART_WRITES_LEVEL, WriteId
+from raft.client import WRITES_LEVEL, WriteId
 from raft.client.results import Appended
 from raft.core.effects import AppendBatches, Effect, FlushLog, SendResponse
 from raft.core.events import AppendRequested, Event, LogFlushed, TransactionEndRequested
@@ -25,7 +25,7 @@ class LeaderInMemory:
         batches: the batches of clients, in the order of the log.
     """
 
-    def __init__(self, *, level: int = MULTIPART_WRITES_LEVEL, max_bytes: int = 8 << 20) -> None:
+    def __init__(self, *, level: int = WRITES_LEVEL, max_bytes: int = 8 << 20) -> None:
         self._level = level
         self._max_bytes = max_bytes
         self._node = a_leader(epoch=1, voters=(1,))

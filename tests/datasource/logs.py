@@ -32,7 +32,7 @@ class Log:
         timestamps_ms: time of each record; without, no record has the requested time or a later one.
         start: first offset still there.
         is_compacted: whether the records of a snapshot stand before the start of the log.
-        checksums: of the batch of each record; without, the leader plans no batches, like an older node.
+        checksums: of the batch of each record; without, the leader plans no batches, like controllers of Kafka.
         control: offsets of control records.
         counts_bytes: whether the leader can limit a batch by bytes; each record then has `RECORD_BYTES`.
     """

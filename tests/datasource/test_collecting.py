@@ -14,6 +14,7 @@ from datasource.options import WriteOptions
 from datasource.task_rows import Query, TaskRows
 from datasource.write_errors import WriteTooLargeError
 from raft.client import WriteKey
+from raft.errors import RaftError
 from raft.records.header import read_header
 from tests.datasource.leader_in_memory import LeaderInMemory
 
@@ -148,23 +149,14 @@ def test_rows_of_a_write_that_is_in_the_log_are_counted_and_not_sent_again(
     assert task.part.content_checksum != 0
 
 
-def test_nodes_of_an_older_version_get_the_rows_in_one_batch(monkeypatch: pytest.MonkeyPatch) -> None:
-    leader = connect(monkeypatch, LeaderInMemory(level=1))
+def test_cluster_of_kafka_is_refused_before_a_part_is_appended(monkeypatch: pytest.MonkeyPatch) -> None:
+    leader = connect(monkeypatch, LeaderInMemory(level=0))
     monkeypatch.setattr(collecting, "MESSAGE_BYTES", 100)
-    values = [f"value {at}" for at in range(20)]
 
-    task = collect_rows([rows(*values)], OPTIONS, KEY, partition_id=0)
+    with pytest.raises(RaftError, match="cluster in memory is not a quorum of kraft-spark and can only be read"):
+        collect_rows([rows(*(f"value {at}" for at in range(20)))], OPTIONS, KEY, partition_id=0)
 
-    assert rows_in(task) == values
     assert leader.log == []
-
-
-def test_nodes_of_an_older_version_refuse_more_than_a_batch_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    connect(monkeypatch, LeaderInMemory(level=1))
-    options = WriteOptions.of({"kraft.bootstrap.servers": "nowhere.invalid:1", "kraft.max.request.size": "150"})
-
-    with pytest.raises(WriteTooLargeError, match=r"older version, .*: upgrade all nodes, then restart the query"):
-        collect_rows([rows("a"), rows("x" * 200)], options, KEY, partition_id=0)
 
 
 def test_driver_gets_a_bounded_number_of_bytes_from_any_number_of_tasks() -> None:

@@ -262,8 +262,8 @@ def test_log_of_other_checksums_is_read_on_from_the_checkpoint_when_data_may_be_
     ("at", "checksums"),
     [
         pytest.param(reached(3, 1, 12), OLD, id="the same"),
-        pytest.param(reached(3, 1), OLD, id="unknown in a checkpoint of version 1"),
-        pytest.param(reached(3, 1, 12), (), id="unknown to an older node"),
+        pytest.param(reached(3, 1), OLD, id="unknown in the checkpoint"),
+        pytest.param(reached(3, 1, 12), (), id="unknown to the leader"),
         pytest.param(reached(0, 0), OLD, id="at the very start"),
     ],
 )
@@ -331,7 +331,7 @@ def test_one_request_plans_a_batch() -> None:
 
 @pytest.mark.kafka_suite(16)
 @pytest.mark.parametrize("fail_on_data_loss", [True, False])
-@pytest.mark.parametrize("checksums", [(), OLD], ids=["older node", "node"])
+@pytest.mark.parametrize("checksums", [(), OLD], ids=["controller of Kafka", "node"])
 def test_available_now_fails_when_the_log_has_become_shorter_than_it_was_at_its_start(
     monkeypatch: pytest.MonkeyPatch, fail_on_data_loss: bool, checksums: Sequence[int]
 ) -> None:
@@ -352,7 +352,7 @@ def test_available_now_fails_when_the_log_has_become_shorter_than_it_was_at_its_
     [
         pytest.param(range(1, 15), False, [5, 9, 14], id="a node tells control records apart"),
         pytest.param(range(1, 15), True, [4, 8, 12, 14], id="control records are rows"),
-        pytest.param((), False, [4, 8, 12, 14], id="an older node does not tell"),
+        pytest.param((), False, [4, 8, 12, 14], id="a controller of Kafka does not tell"),
     ],
 )
 def test_batches_hold_as_many_rows_as_they_may(

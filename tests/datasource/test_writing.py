@@ -130,13 +130,6 @@ def test_row_that_is_too_large_is_an_error_and_nothing_is_written(monkeypatch: p
     assert leader.values() == []
 
 
-def test_nodes_of_an_older_version_refuse_a_batch_that_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    connect(monkeypatch, LeaderInMemory(level=1, max_bytes=400))
-
-    with pytest.raises(WriteTooLargeError):
-        commit(task("x" * 500))
-
-
 def test_cluster_that_is_no_quorum_of_ours_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     connect(monkeypatch, LeaderInMemory(level=0))
 
@@ -180,8 +173,8 @@ def test_failed_abort_is_only_logged(
     assert "the parts of a failed write are not aborted yet: no leader" in caplog.text
 
 
-def test_older_nodes_have_nothing_to_abort(monkeypatch: pytest.MonkeyPatch) -> None:
-    leader = connect(monkeypatch, LeaderInMemory(level=1))
+def test_cluster_of_kafka_has_nothing_to_abort(monkeypatch: pytest.MonkeyPatch) -> None:
+    leader = connect(monkeypatch, LeaderInMemory(level=0))
     monkeypatch.setattr(leader, "abort_write", None)
 
     writing.abort_parts(OPTIONS, KEY)

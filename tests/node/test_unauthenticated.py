@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from raft.codec import Message
 from raft.node.inbound import SILENT_S
 from raft.node.request_frames import MAX_REQUEST_BYTES
 from raft.runtime.drop_cause import DropCause
 from raft.security.outcomes import Outcome
 from raft.security.sasl_session import MAX_REQUESTS
+from raft.wire.apis import API_VERSIONS, PRODUCE, SASL_AUTHENTICATE, Api
 from raft.wire.frames import encode_request
 from raft.wire.messages.api_versions import ApiVersionsRequest
 from raft.wire.messages.metadata import MetadataRequest
@@ -71,26 +72,20 @@ def ended(connection: GuardedConnection) -> tuple[str | None, DropCause]:
 
 
 @pytest.mark.parametrize("come", [4, 5, 6, 100], ids=lambda come: f"{come} bytes")
-@pytest.mark.parametrize(
-    "request_",
-    [
-        pytest.param(LARGE, id="Produce"),
-        pytest.param(SaslAuthenticateRequest(auth_bytes=bytes(MAX_REQUEST_BYTES)), id="SaslAuthenticate"),
-    ],
-)
+@pytest.mark.parametrize("api", [PRODUCE, SASL_AUTHENTICATE, API_VERSIONS], ids=lambda api: api.name)
 @pytest.mark.rule("AUTH-10")
-def test_large_frame_is_refused_when_it_is_announced(keys: Keys, request_: Message, come: int) -> None:
+def test_large_frame_is_refused_when_it_is_announced(keys: Keys, api: Api[Any, Any], come: int) -> None:
     def play(_loop: JumpingLoop) -> None:
         connection = GuardedConnection(keys)
-        version = 9 if request_ is LARGE else 2
-        frame = encode_request(request_, version, correlation_id=1, client_id="test")
+        size_bytes = MAX_REQUEST_BYTES + 1
+        frame = size_bytes.to_bytes(4, "big") + api.key.to_bytes(2, "big") + bytes(size_bytes)
 
         connection.receive(frame[:come])
 
         reason, cause = ended(connection)
         assert cause is DropCause.INVALID_REQUEST
         assert reason is not None
-        assert reason.startswith(f"received a request of {len(frame) - 4} bytes")
+        assert reason.startswith(f"received a request of {size_bytes} bytes")
         assert connection.shared.large_frames.taken_bytes == 0
 
     on_a_loop(play)

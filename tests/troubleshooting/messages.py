@@ -94,11 +94,6 @@ def missing_package(patch: Patch, _folder: Path) -> str:
     return _restore()
 
 
-def older_package(patch: Patch, _folder: Path) -> str:
-    patch.setitem(sys.modules, "pyspark_kraft.own_packages", None)
-    return _restore()
-
-
 def other_package(_patch: Patch, _folder: Path) -> str:
     return _restore()
 
@@ -332,7 +327,6 @@ CAUSES: dict[str, Callable[[Patch, Path], str]] = {
     "Spark's Python workers run ...; this program runs ...": other_python,
     "package kraft-spark is not installed on host ...": missing_package,
     "package kraft-spark has version ... on host ..., but version ... runs on the driver": other_package,
-    "package kraft-spark has an older version on host ...": older_package,
     "[PYTHON_VERSION_MISMATCH] Python in worker has different version": other_minor_version,
     "the module ... was imported before, and hides the package ... of kraft-spark": hidden_package,
     "unknown option ...: did you mean ...?": unknown_option,

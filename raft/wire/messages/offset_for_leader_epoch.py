@@ -40,7 +40,7 @@ class LogPlace(Message):
 class BatchPlan(Message):
     """The bounds of what can be read, and the start and the end of a batch; last stable offset -1 means no plan.
 
-    `size_bytes` is the size of the batch if the request limits it; -1 otherwise, and from older nodes.
+    `size_bytes` is the size of the batch if the request limits it; -1 otherwise.
     """
 
     log_start_offset: int = field(INT64, default=-1)

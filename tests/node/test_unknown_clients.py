@@ -1,33 +1,33 @@
-"""Clients that are not known yet, and ask for memory, time, or many requests."""
+"""Clients that are not known yet: they ask for memory or time, append, or try passwords."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import ExitStack
 
 import pytest
 
+from raft.errors import AuthenticationError
 from raft.node.inbound import SILENT_S
-from raft.node.request_frames import MAX_REQUEST_BYTES
-from raft.security.sasl_session import MAX_REQUESTS
-from raft.wire.apis import API_VERSIONS, PRODUCE, SASL_AUTHENTICATE
-from raft.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from raft.wire.messages.metadata import MetadataRequest, MetadataResponse
 from raft.wire.messages.produce import ProduceResponse
-from raft.wire.messages.sasl import SaslHandshakeRequest, SaslHandshakeResponse
-from tests.node.attacks.seen import seen
 from tests.node.harness.appending import Appending
 from tests.node.harness.batches import batch_of
-from tests.node.harness.keys import SCRAM, proof
+from tests.node.harness.keys import SCRAM, password_of, proof
 from tests.node.harness.requests import produce_request
 from tests.node.harness.secured import VOTERS
 from tests.node.harness.secured_node import BOTH, ENCRYPTED, LISTENERS, MUTUAL, OPEN, SecuredNodes, secured_nodes
+from tests.node.harness.seen import seen
+from tests.node.harness.target import appending as appending
+from tests.node.harness.target import target as target
 from tests.node.harness.waiting import eventually
 from tests.node.harness.wire import Wire
 
 LOOK_AROUND_S = 5.5
 WITH_TLS = [VOTERS, BOTH, MUTUAL, ENCRYPTED]
 WITH_SASL = [VOTERS, BOTH, OPEN]
+INVALID = "Authentication failed during authentication due to invalid credentials with SASL mechanism SCRAM-SHA-512"
+INVALID_PLAIN = "Authentication failed: Invalid username or password"
+WRONG = "wrong-secret"
 _RECORD_BYTES = 1 << 14
 
 
@@ -54,30 +54,6 @@ def let_pass(target: SecuredNodes, seconds: float) -> None:
     """Put the clock of the node forward, and let it look at its connections."""
     target.nodes.thread.jump(seconds)
     target.nodes.thread.jump(LOOK_AROUND_S)
-
-
-@pytest.mark.parametrize(
-    "api_key",
-    [
-        pytest.param(PRODUCE.key, id="Produce"),
-        pytest.param(SASL_AUTHENTICATE.key, id="SaslAuthenticate"),
-        pytest.param(API_VERSIONS.key, id="ApiVersions"),
-    ],
-)
-@pytest.mark.parametrize("listener", WITH_SASL)
-@pytest.mark.rule("AUTH-10")
-def test_large_frame_is_refused_when_it_is_announced(
-    target: SecuredNodes, listener: str, api_key: int, caplog: pytest.LogCaptureFixture
-) -> None:
-    size_bytes = MAX_REQUEST_BYTES + 1
-    line = f"dropped a connection: received a request of {size_bytes} bytes "
-    with (
-        seen(lambda: target.dropped("invalid-request"), caplog, line),
-        connected(target, listener) as wire,
-    ):
-        wire.send_bytes(size_bytes.to_bytes(4, "big") + api_key.to_bytes(2, "big"))
-
-        assert wire.is_closed_by_node()
 
 
 @pytest.mark.parametrize("listener", WITH_SASL)
@@ -135,52 +111,32 @@ def test_handshake_that_never_ends_is_dropped(
         assert wire.is_closed_by_node()
 
 
-def say_nothing(_wire: Wire) -> None:
-    """Send nothing."""
-
-
-def ask_for_versions(wire: Wire) -> None:
-    wire.ask(ApiVersionsRequest(), 4, ApiVersionsResponse)
-
-
-def begin_a_proof(wire: Wire) -> None:
-    wire.ask(SaslHandshakeRequest(mechanism=SCRAM), 1, SaslHandshakeResponse)
-
-
-def begin_a_frame(wire: Wire) -> None:
-    wire.send_bytes(b"\0\0\1")
-
-
-@pytest.mark.parametrize("begin", [say_nothing, ask_for_versions, begin_a_proof, begin_a_frame])
-@pytest.mark.parametrize("listener", WITH_SASL)
-@pytest.mark.rule("AUTH-10")
-def test_client_that_never_proves_its_name_is_dropped(
-    target: SecuredNodes, listener: str, begin: Callable[[Wire], None], caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("user", ["alice", "nobody"])
+@pytest.mark.parametrize(
+    ("listener", "mechanism", "message"),
+    [
+        pytest.param(VOTERS, SCRAM, INVALID, id="SCRAM over TLS"),
+        pytest.param(OPEN, SCRAM, INVALID, id="SCRAM"),
+        pytest.param(BOTH, "PLAIN", INVALID_PLAIN, id="PLAIN over TLS"),
+    ],
+)
+@pytest.mark.rule("AUTH-6", "AUTH-12")
+def test_wrong_password_is_refused_without_saying_whether_the_user_exists(
+    target: SecuredNodes, listener: str, mechanism: str, message: str, user: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    line = f"dropped a connection: no authentication within {SILENT_S:g} s"
-    with seen(lambda: target.dropped("idle"), caplog, line), connected(target, listener) as wire:
-        begin(wire)
-        let_pass(target, SILENT_S)
-
-        assert wire.is_closed_by_node()
-
-
-@pytest.mark.parametrize("listener", WITH_SASL)
-@pytest.mark.rule("AUTH-4", "AUTH-10")
-def test_seventeenth_request_ends_the_connection(
-    target: SecuredNodes, listener: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    line = "dropped a connection: it did not authenticate: received more than 16 requests before authentication"
+    security = target.security(listener, user, mechanism, password=WRONG)
     with (
-        seen(lambda: target.authentications("failed_authentication", listener), caplog, line),
-        connected(target, listener) as wire,
+        seen(
+            lambda: target.authentications("failed_authentication", listener),
+            caplog,
+            f"dropped a connection: it did not authenticate: {message}; address=127.0.0.1",
+        ),
+        target.client(listener, security) as client,
+        pytest.raises(AuthenticationError, match=f"the node refused the credentials.*: {message}"),
     ):
-        for _ in range(3 * MAX_REQUESTS):
-            wire.send(ApiVersionsRequest(), 4)
-        for _ in range(MAX_REQUESTS):
-            wire.receive(ApiVersionsResponse)
+        client.last_stable_offset()
 
-        assert wire.is_closed_by_node()
+    assert not [secret for secret in (WRONG, password_of("alice")) if secret in caplog.text]
 
 
 def is_served(wire: Wire) -> bool:

@@ -13,11 +13,12 @@ import pytest
 
 from raft.node import inbound
 from raft.types import Endpoint
-from tests.node.attacks.seen import seen
 from tests.node.harness.appending import Appending
 from tests.node.harness.keys import proof
 from tests.node.harness.secured import VOTERS
 from tests.node.harness.secured_node import SecuredNodes, secured_nodes
+from tests.node.harness.seen import seen
+from tests.node.harness.target import appending as appending
 from tests.node.harness.waiting import eventually
 from tests.node.harness.wire import Wire
 

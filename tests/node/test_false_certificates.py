@@ -11,11 +11,12 @@ import pytest
 from raft.config.security import SecurityProtocol
 from raft.errors import AuthenticationError, QuorumUnavailableError
 from raft.security.authority import Authority
-from tests.node.attacks.seen import seen
 from tests.node.harness.keys import Keys
 from tests.node.harness.loop import client_at
 from tests.node.harness.secured import MUTUAL_TLS, TLS
 from tests.node.harness.secured_node import MUTUAL, SecuredNodes, secured_nodes
+from tests.node.harness.seen import seen
+from tests.node.harness.target import appending as appending
 from tests.node.harness.wire import Wire
 from tests.security.certificates import with_bits_as_name
 

@@ -13,10 +13,12 @@ from raft.errors import ConfigError, ErrorCode, RaftError
 from raft.wire.frames import encode_request
 from raft.wire.messages.api_versions import ApiVersionsRequest
 from raft.wire.messages.sasl import SaslHandshakeRequest, SaslHandshakeResponse
-from tests.node.attacks.seen import seen
 from tests.node.harness.keys import SCRAM, jaas
 from tests.node.harness.secured import VOTERS
 from tests.node.harness.secured_node import BOTH, ENCRYPTED, MUTUAL, OPEN, UNPROTECTED, SecuredNodes
+from tests.node.harness.seen import seen
+from tests.node.harness.target import appending as appending
+from tests.node.harness.target import target as target
 from tests.node.harness.wire import Wire
 
 REQUEST = encode_request(ApiVersionsRequest(), 4, correlation_id=1, client_id="test")

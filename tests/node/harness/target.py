@@ -1,4 +1,4 @@
-"""The node under attack, and the client that appends meanwhile."""
+"""The node under attack, and the client that appends meanwhile: fixtures for the modules that import them."""
 
 from __future__ import annotations
 

@@ -8,12 +8,11 @@ from collections.abc import Iterator
 import pytest
 
 from raft.codec import Message
-from raft.errors import RequestError
-from tests.node.attacks.seen import seen
-from tests.node.harness.batches import batch_of
 from tests.node.harness.keys import proof
 from tests.node.harness.secured import VOTERS
 from tests.node.harness.secured_node import BOTH, MUTUAL, SecuredNodes, secured_nodes
+from tests.node.harness.seen import seen
+from tests.node.harness.target import appending as appending
 from tests.node.harness.wire import Wire
 from tests.runtime.requests_of_replicas import HIGH_EPOCH, OF_REPLICAS, OF_VOTERS, Request
 
@@ -110,15 +109,3 @@ def test_credentials_of_a_voter_are_worth_nothing_on_a_listener_for_clients(
     assert response == refusal
     assert state_of(target) == before
     assert re.search("refused .* in the name of node 2 on a listener for clients; address=127.0.0.1", caplog.text)
-
-
-@pytest.mark.rule("ACL-1", "ACL-2")
-def test_reader_does_not_append(target: SecuredNodes, caplog: pytest.LogCaptureFixture) -> None:
-    leader = target.nodes.wait_for_leader()
-    line = f"node {leader}: refused ProduceRequest: User:bob is not allowed to append; address=127.0.0.1"
-    with (
-        seen(lambda: target.refused("append", leader), caplog, line),
-        target.client(VOTERS, target.security(VOTERS, "bob")) as client,
-        pytest.raises(RequestError, match="TOPIC_AUTHORIZATION_FAILED"),
-    ):
-        client.append(batch_of(b"x"))
