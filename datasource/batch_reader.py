@@ -10,12 +10,12 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 
 from datasource.clients import client_for
-from datasource.option_values import Place, View
+from datasource.option_values import NamedOffset, View
 from datasource.options import ReadOptions
-from datasource.planning import resolve_end, resolve_start, split
 from datasource.pushed_filters import Bounds, bounds_of
 from datasource.quick_acks import UnpickledByTask
 from datasource.range_partition import RangePartition
+from datasource.read_plan import resolve_end, resolve_start, split
 from datasource.short_errors import short_errors
 from datasource.view_range import ViewRange, view_ranges
 from raft.errors import ConfigError
@@ -41,9 +41,9 @@ class KraftBatchReader(UnpickledByTask, DataSourceReader):
         if options.view is View.LATEST:
             return [RangePartition(view_range) for view_range in view_ranges(client, options)]
         committed = client.last_stable_offset()
-        start = resolve_start(client, options, options.starting_offsets, default=Place.EARLIEST)
+        start = resolve_start(client, options, options.starting_offsets, default=NamedOffset.EARLIEST)
         end = resolve_end(client, options)
-        is_earliest = options.starting_timestamp_ms is None and options.starting_offsets in (None, Place.EARLIEST)
+        is_earliest = options.starting_timestamp_ms is None and options.starting_offsets in (None, NamedOffset.EARLIEST)
         if is_earliest and end is not None:
             start = min(start, end)  # No record before the end is left.
         if end is not None and start > end:
@@ -61,10 +61,10 @@ class KraftBatchReader(UnpickledByTask, DataSourceReader):
         options = partition.options_for_this_host(self._options)
         # Only tasks need these modules: see the package.
         if isinstance(partition.log_range, ViewRange):
-            from datasource.view_reading import read_view
+            from datasource.view_reader import read_view
 
             return read_view(options, partition.log_range)
-        from datasource.reading import read_range
+        from datasource.range_reader import read_range
 
         return read_range(options, partition.log_range)
 

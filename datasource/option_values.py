@@ -21,7 +21,7 @@ _DURATION = re.compile(r"(?P<count>[0-9]{1,15})\s*(?P<unit>[a-z]*)")
 _FROM_END = re.compile(r"-[1-9][0-9]{0,17}")
 
 
-class Place(Enum):
+class NamedOffset(Enum):
     """The start or the end of the log."""
 
     EARLIEST = "earliest"
@@ -43,7 +43,7 @@ class ReadColumns(Enum):
     KEEP_TIMESTAMPS = "keepTimestamps"
 
 
-Bound = Place | int
+Bound = NamedOffset | int
 """The start or end of a read: a place, or an offset; as a start, -n means n rows before the end of the log."""
 
 
@@ -89,15 +89,15 @@ def starting_offsets(name: str, value: str) -> Bound:
     """Parse the start of a read."""
     if _FROM_END.fullmatch(value):
         return int(value)
-    return _bound(name, value, (Place.EARLIEST, Place.LATEST), "an offset, or -n for n rows before the end")
+    return _bound(name, value, (NamedOffset.EARLIEST, NamedOffset.LATEST), "an offset, or -n for n rows before the end")
 
 
 def ending_offsets(name: str, value: str) -> Bound:
     """Parse the end of a batch read."""
-    return _bound(name, value, (Place.LATEST,), "an offset of 0 or more")
+    return _bound(name, value, (NamedOffset.LATEST,), "an offset of 0 or more")
 
 
-def _bound(name: str, value: str, places: tuple[Place, ...], numbers: str) -> Bound:
+def _bound(name: str, value: str, places: tuple[NamedOffset, ...], numbers: str) -> Bound:
     for place in places:
         if value.lower() == place.value:
             return place

@@ -14,7 +14,7 @@ from datasource.client_options import CLIENT, CONFIG_FILE, RACK, READ_FROM, SECU
 from datasource.option import Option, Options, Use, option, parse_given, value_of
 from datasource.option_values import (
     Bound,
-    Place,
+    NamedOffset,
     ReadColumns,
     View,
     duration_ms,
@@ -109,13 +109,13 @@ class ReadOptions:
         """
         for row in self._given_for(Use.STREAM):
             raise ConfigError(f"{row.name} is for streams only: a batch read has no triggers")
-        if self.starting_offsets is Place.LATEST and self.starting_timestamp_ms is None:
+        if self.starting_offsets is NamedOffset.LATEST and self.starting_timestamp_ms is None:
             raise ConfigError("startingOffsets=latest is for streams only: a batch read from the end is empty")
         if self.view is View.LATEST:
             self._check_view()
 
     def _check_view(self) -> None:
-        if self.starting_timestamp_ms is not None or self.starting_offsets not in (None, Place.EARLIEST):
+        if self.starting_timestamp_ms is not None or self.starting_offsets not in (None, NamedOffset.EARLIEST):
             raise ConfigError(
                 "view=latest reads the whole log: remove startingOffsets and startingTimestamp; endingOffsets and "
                 "endingTimestamp say as of when"

@@ -1,7 +1,7 @@
 """Checks in a worker of Spark, before anything else, that this project is installed there in the version of the driver.
 
 Without the check the worker fails with the name of a module that the user does not know, or later. The function is
-pickled by its code and not by its name (`pyspark_kraft.restoring`), because this module may be what is missing.
+pickled by its code and not by its name (`pyspark_kraft.pickles`), because this module may be what is missing.
 """
 
 from __future__ import annotations

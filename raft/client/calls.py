@@ -7,7 +7,7 @@ What a call does, its arguments and errors are documented at the method of `Clie
 from __future__ import annotations
 
 from raft.client import controllers
-from raft.client.discovery import API_VERSIONS_REQUEST, Leader, Software
+from raft.client.discovery import API_VERSIONS_REQUEST, LeaderNode, Software
 from raft.client.reader_requests import ask_leader_or_others, ask_readers
 from raft.client.results import (
     AbortedTransaction,
@@ -15,7 +15,7 @@ from raft.client.results import (
     BatchPlan,
     Fetched,
     FoundOffset,
-    LogPlace,
+    LogPosition,
 )
 from raft.client.session import Deadline, ResponseStatus, Session
 from raft.client.steps import Operation
@@ -42,7 +42,7 @@ def append(
     timeout_ms = session.settings.request_timeout_ms
     _require_our_nodes((yield from session.find_software(deadline)), session)
 
-    def request_to(leader: Leader) -> produce.ProduceRequest:
+    def request_to(leader: LeaderNode) -> produce.ProduceRequest:
         return produce.ProduceRequest(
             transactional_id=transactional_id,
             acks=-1,
@@ -86,7 +86,7 @@ def new_producer_id(session: Session, deadline: Deadline) -> Operation[int]:
     """Get a producer id: `Client.new_producer_id`."""
     _require_our_nodes((yield from session.find_software(deadline)), session)
 
-    def request_to(_leader: Leader) -> InitProducerIdRequest:
+    def request_to(_leader: LeaderNode) -> InitProducerIdRequest:
         return InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=-1)
 
     def status_of(response: InitProducerIdResponse) -> ResponseStatus:
@@ -100,7 +100,7 @@ def abort_write(session: Session, deadline: Deadline, write: WriteId) -> Operati
     """Abort a multipart write: `Client.abort_write`."""
     _require_our_nodes((yield from session.find_software(deadline)), session)
 
-    def request_to(_leader: Leader) -> EndTxnRequest:
+    def request_to(_leader: LeaderNode) -> EndTxnRequest:
         return EndTxnRequest(
             transactional_id=write.transactional_id,
             producer_id=write.producer_id,
@@ -119,7 +119,7 @@ def feature_level(session: Session, deadline: Deadline) -> Operation[int]:
     if (yield from session.find_software(deadline)) is not Software.KRAFT_SPARK:
         return 0
 
-    def request_to(_leader: Leader) -> ApiVersionsRequest:
+    def request_to(_leader: LeaderNode) -> ApiVersionsRequest:
         return API_VERSIONS_REQUEST
 
     def status_of(response: ApiVersionsResponse) -> ResponseStatus:
@@ -137,7 +137,7 @@ def fetch_committed(
     # A node that held the request for the whole time of the call would leave no time for its response.
     max_wait_ms = min(max_wait_ms, deadline.timeout_ms // 2)
 
-    def request_to(leader: Leader, *, max_wait_ms: int = max_wait_ms) -> fetch.FetchRequest:
+    def request_to(leader: LeaderNode, *, max_wait_ms: int = max_wait_ms) -> fetch.FetchRequest:
         partition = fetch.FetchRequestPartition(
             partition=0,
             current_leader_epoch=session.epoch,
@@ -216,7 +216,7 @@ def find_offset(session: Session, deadline: Deadline, timestamp: int) -> Operati
     if (yield from session.find_software(deadline)) is Software.APACHE_KAFKA:
         return (yield from controllers.find_offset(session, deadline, timestamp))
 
-    def request_to(leader: Leader) -> offsets.ListOffsetsRequest:
+    def request_to(leader: LeaderNode) -> offsets.ListOffsetsRequest:
         partition = offsets.ListOffsetsRequestPartition(
             partition_index=0, current_leader_epoch=session.epoch, timestamp=timestamp
         )
@@ -296,7 +296,7 @@ def _ask_for_epoch(
     epoch: Epoch,
     plan: epochs.BatchPlanRequest = epochs.BatchPlanRequest(),  # noqa: B008 - frozen
 ) -> Operation[epochs.OffsetForLeaderEpochResponsePartition]:
-    def request_to(leader: Leader) -> epochs.OffsetForLeaderEpochRequest:
+    def request_to(leader: LeaderNode) -> epochs.OffsetForLeaderEpochRequest:
         partition = epochs.OffsetForLeaderEpochRequestPartition(
             partition=0, current_leader_epoch=session.epoch, leader_epoch=epoch, batch_plan_request=plan
         )
@@ -315,10 +315,10 @@ def _epoch_end(partition: epochs.OffsetForLeaderEpochResponsePartition) -> Offse
     return OffsetAndEpoch(epoch=Epoch(partition.leader_epoch), offset=Offset(partition.end_offset))
 
 
-def _place(place: epochs.LogPlace) -> LogPlace | None:
+def _place(place: epochs.LogPosition) -> LogPosition | None:
     if place.offset < 0:
         return None
-    return LogPlace(
+    return LogPosition(
         offset=Offset(place.offset),
         epoch=Epoch(max(place.epoch, 0)),
         checksum=place.checksum if place.checksum >= 0 else None,

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from raft.client.discovery import Leader
+from raft.client.discovery import LeaderNode
 from raft.client.results import Fetched, FoundOffset
 from raft.client.session import Deadline, ResponseStatus, Session
 from raft.client.steps import Operation
@@ -157,7 +157,7 @@ def _fetch(
     That is right wherever the log has records: the leader only checks that the epoch does not end before the offset.
     """
 
-    def request_to(leader: Leader) -> fetch.FetchRequest:
+    def request_to(leader: LeaderNode) -> fetch.FetchRequest:
         partition = fetch.FetchRequestPartition(
             partition=0,
             current_leader_epoch=session.epoch,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from raft.client.discovery import API_VERSIONS_REQUEST, KAFKA_TOPIC, Leader
+from raft.client.discovery import API_VERSIONS_REQUEST, KAFKA_TOPIC, LeaderNode
 from raft.client.failures import NO_RESPONSE
 from raft.client.results import NodeDescription, QuorumDescription, ReplicaDescription
 from raft.client.session import Deadline, ResponseStatus, Session
@@ -17,7 +17,7 @@ from raft.wire.messages.api_versions import ApiVersionsResponse
 def describe_quorum(session: Session, deadline: Deadline) -> Operation[QuorumDescription]:
     """Describe the quorum as its leader sees it (DESCRIBE-3)."""
 
-    def request_to(leader: Leader) -> quorum.DescribeQuorumRequest:
+    def request_to(leader: LeaderNode) -> quorum.DescribeQuorumRequest:
         return _request(leader.topic.name)
 
     def status_of(response: quorum.DescribeQuorumResponse) -> ResponseStatus:

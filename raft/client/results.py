@@ -66,7 +66,7 @@ class FoundOffset:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LogPlace:
+class LogPosition:
     """A place between two records of the log.
 
     Fields:
@@ -98,8 +98,8 @@ class BatchPlan:
     log_start_offset: Offset
     last_stable_offset: Offset
     epoch_end: OffsetAndEpoch | None
-    start: LogPlace | None = None
-    end: LogPlace | None = None
+    start: LogPosition | None = None
+    end: LogPosition | None = None
     size_bytes: int | None = None
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from raft.errors import ConfigError
-from raft.local.listening import LOOPBACK, ListenAddress
+from raft.local.listen_address import LOOPBACK, ListenAddress
 from raft.local.ports import free_ports, is_free
 from raft.storage.atomic_file import replace_file
 from raft.storage.disk import DiskFiles

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from datasource.collecting import MESSAGE_BYTES
 from datasource.options import ReadOptions
 from datasource.parts import BATCH_BYTES
+from datasource.write_task import MESSAGE_BYTES
 from kraft_spark import QueryMonitor, QuorumService
 from raft import defaults
 from raft.client import outage, readers
@@ -19,13 +19,13 @@ from raft.client.producer import DEFAULT_BATCH_BYTES
 from raft.config import NodeConfig, read_properties
 from raft.core.config import FETCH_MAX_WAIT_MS, HIGH_WATERMARK_LINGER_MS, CoreConfig
 from raft.core.epochs import LARGEST_STEP
-from raft.core.following import FULL_DISK_PAUSE_MS
+from raft.core.fetch_responses import FULL_DISK_PAUSE_MS
 from raft.core.held_writes import LONGEST_HELD_MS
 from raft.core.progress import OBSERVER_SESSION_MS
 from raft.core.refusals import REFUSAL_COUNTS_MS
-from raft.core.standing_aside import HANDOVER_AFTER_MS
 from raft.core.transaction_timeouts import _MOST_ENDED
 from raft.core.transactions import MAX_OPEN_TRANSACTIONS
+from raft.core.unfit_voters import HANDOVER_AFTER_MS
 from raft.core.write_hold import HELD_BACK_MS
 from raft.metrics import application, http_connections, http_server
 from raft.metrics.window import SAMPLE_MS

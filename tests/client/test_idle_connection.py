@@ -9,7 +9,7 @@ import pytest
 
 from raft.client import AsyncClient
 from raft.client.session import Deadline, Session
-from raft.client.steps import Ask, Operation, Outcome
+from raft.client.steps import Ask, Operation, Reply
 from raft.types import Endpoint
 from raft.wire.frames import ReceivedRequest, decode_request, encode_response
 from raft.wire.messages.api_versions import ApiVersionsRequest
@@ -57,8 +57,8 @@ class NodeWithUnrequestedData:
     ],
 )
 def test_idle_connection_is_closed_when_the_node_sends_data_without_a_request(unrequested: bytes) -> None:
-    async def ask_and_wait_until_disconnected() -> Outcome:
-        def ask(_session: Session, _deadline: Deadline) -> Operation[Outcome]:
+    async def ask_and_wait_until_disconnected() -> Reply:
+        def ask(_session: Session, _deadline: Deadline) -> Operation[Reply]:
             return (yield Ask(endpoint=endpoint, request=MetadataRequest(topics=None), timeout_ms=10_000))
 
         node = NodeWithUnrequestedData(unrequested)

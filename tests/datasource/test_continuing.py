@@ -8,13 +8,13 @@ from collections.abc import Sequence
 import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 
-from datasource.continuing import MicroBatch, next_batch
 from datasource.limits import BatchLimits
+from datasource.micro_batch import MicroBatch, next_batch
 from datasource.offsets import Reached
 from datasource.options import ReadOptions
-from datasource.planning import DataLossError
+from datasource.read_plan import DataLossError
 from datasource.stream_reader import KraftStreamReader
-from raft.client import Client, LogPlace
+from raft.client import Client, LogPosition
 from raft.errors import ConfigError
 from raft.types import Epoch, Offset, OffsetAndEpoch
 from tests.client.kafka import Controller, a_batch
@@ -32,8 +32,8 @@ def options(*, fail_on_data_loss: bool = True, api_timeout_ms: int = 60_000) -> 
     )
 
 
-def place(offset: int, epoch: int, checksum: int | None = None) -> LogPlace:
-    return LogPlace(offset=Offset(offset), epoch=Epoch(epoch), checksum=checksum)
+def place(offset: int, epoch: int, checksum: int | None = None) -> LogPosition:
+    return LogPosition(offset=Offset(offset), epoch=Epoch(epoch), checksum=checksum)
 
 
 def reached(offset: int, epoch: int, checksum: int | None = None, *, cluster_id: str = CLUSTER_ID) -> Reached:

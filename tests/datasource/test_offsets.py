@@ -8,20 +8,20 @@ from typing import Any
 import pytest
 
 from datasource.offsets import Beginning, Reached, read_offset
-from datasource.option_values import Place
-from raft.client import LogPlace
+from datasource.option_values import NamedOffset
+from raft.client import LogPosition
 from raft.errors import ConfigError
 from raft.types import Epoch, Offset
 from tests.datasource.logs import CLUSTER_ID
 
 
-def point(offset: int, epoch: int, checksum: int | None = None) -> LogPlace:
-    return LogPlace(offset=Offset(offset), epoch=Epoch(epoch), checksum=checksum)
+def point(offset: int, epoch: int, checksum: int | None = None) -> LogPosition:
+    return LogPosition(offset=Offset(offset), epoch=Epoch(epoch), checksum=checksum)
 
 
 FORMS = [
-    pytest.param(Beginning(start=Place.EARLIEST), '{"version": 2, "start": "earliest"}', id="earliest"),
-    pytest.param(Beginning(start=Place.LATEST), '{"version": 2, "start": "latest"}', id="latest"),
+    pytest.param(Beginning(start=NamedOffset.EARLIEST), '{"version": 2, "start": "earliest"}', id="earliest"),
+    pytest.param(Beginning(start=NamedOffset.LATEST), '{"version": 2, "start": "latest"}', id="latest"),
     pytest.param(Beginning(start=7), '{"version": 2, "start": 7}', id="an offset"),
     pytest.param(Beginning(start=None), '{"version": 2, "start": "timestamp"}', id="a time"),
     pytest.param(

@@ -11,8 +11,8 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable
 
 from datasource import clients
 from datasource.options import ReadOptions
-from datasource.planning import LogRange
-from datasource.reading import read_range
+from datasource.range_reader import read_range
+from datasource.read_plan import LogRange
 from datasource.stream_reader import KraftStreamReader
 from raft.client import Client, ClientSettings
 from raft.config.endpoints import listeners

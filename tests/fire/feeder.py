@@ -9,9 +9,9 @@ from random import Random
 
 import pyarrow as pa
 
-from datasource.collecting import collect_rows
 from datasource.options import WriteOptions
-from datasource.writing import append_rows
+from datasource.write_commit import append_rows
+from datasource.write_task import collect_rows
 from raft.client import WriteKey
 from raft.errors import QuorumUnavailableError, RaftError
 from tests.workload.history import History, now_ns

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from datasource.allowed_references import VARIABLE as PROVIDERS_VARIABLE
-from datasource.collecting import MESSAGE_BYTES
+from datasource.write_task import MESSAGE_BYTES
 from tests.fire.cluster import Cluster
 from tests.fire.driver import Driver
 from tests.harness.quorum import Quorum, quorum_behind

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from datasource.collecting import MESSAGE_BYTES
+from datasource.write_task import MESSAGE_BYTES
 from raft.types import Offset
 from tests.fire import __main__ as command
 from tests.fire.comparison import differences_of

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from raft.storage.directory_check import DirectoryCheck
 from raft.storage.disk import DiskFiles
-from raft.storage.log_check import State
+from raft.storage.log_check import LogFinding
 from tests.harness.leaks import leaks
 from tests.processes.node_process import NodeProcess
 from tests.processes.node_quorum import NodeQuorum
@@ -46,7 +46,7 @@ def _unsound_files(node: NodeProcess) -> Iterator[str]:
     check = DirectoryCheck(DiskFiles(node.log_dir))
     try:
         for found in check.findings():
-            if found.state is not State.SOUND:
+            if found.state is not LogFinding.SOUND:
                 yield f"{node.name}: {found.name} is {found.state}: {found.detail}"
     finally:
         check.close()

@@ -12,7 +12,7 @@ import pytest
 from raft.config import NodeConfig, read_properties
 from raft.errors import ConfigError
 from raft.local.layout import Layout
-from raft.local.listening import LOOPBACK, ListenAddress
+from raft.local.listen_address import LOOPBACK, ListenAddress
 from raft.local.local_security import LocalSecurity
 from raft.local.ports import free_ports
 from raft.local.voter_properties import check_properties, voter_properties

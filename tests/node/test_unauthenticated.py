@@ -12,7 +12,7 @@ import pytest
 from raft.node.inbound import SILENT_S
 from raft.node.request_frames import MAX_REQUEST_BYTES
 from raft.runtime.drop_cause import DropCause
-from raft.security.outcomes import Outcome
+from raft.security.outcomes import AuthenticationOutcome
 from raft.security.sasl_session import MAX_REQUESTS
 from raft.wire.apis import API_VERSIONS, PRODUCE, SASL_AUTHENTICATE, Api
 from raft.wire.frames import encode_request
@@ -58,7 +58,7 @@ def prove_and_begin_again(connection: GuardedConnection) -> None:
     begin_to_prove(connection)
 
 
-def counted(connection: GuardedConnection) -> dict[Outcome, int]:
+def counted(connection: GuardedConnection) -> dict[AuthenticationOutcome, int]:
     found = connection.node.context.authentications
     return {outcome: count for (listener, outcome), count in found.items() if listener == FOR_VOTERS.name}
 
@@ -161,7 +161,7 @@ def test_nothing_is_read_or_kept_behind_a_failure(keys: Keys) -> None:
         connection.node.voter.wait(FAILURE_DELAY_MS)
         assert ended(connection)[1] is DropCause.FAILED_AUTHENTICATION
         assert connection.socket.written == b""
-        assert counted(connection) == {Outcome.FAILED: 1}
+        assert counted(connection) == {AuthenticationOutcome.FAILED: 1}
 
     on_a_loop(play)
 
@@ -193,7 +193,7 @@ def test_client_that_is_gone_before_its_refusal_gets_none(keys: Keys) -> None:
 
         assert connection.shared.dropped == [(None, DropCause.INVALID_REQUEST)], "the node has not dropped it"
         assert connection.socket.written == b""
-        assert counted(connection) == {Outcome.FAILED: 1}
+        assert counted(connection) == {AuthenticationOutcome.FAILED: 1}
 
     on_a_loop(play)
 
@@ -220,7 +220,7 @@ def test_seventeenth_request_for_the_versions_ends_the_connection(keys: Keys, fr
         assert cause is DropCause.FAILED_AUTHENTICATION
         assert reason is not None
         assert reason.endswith("received more than 16 requests before authentication")
-        assert counted(connection) == {Outcome.FAILED: 1}
+        assert counted(connection) == {AuthenticationOutcome.FAILED: 1}
 
     on_a_loop(play)
 

@@ -96,9 +96,9 @@ class WatchedDirectory(ReplicaDirectory):
         self.truncations += 1
         self._listener.snapshot_installed(contents.end)
 
-    def cut(self, start: OffsetAndEpoch) -> None:
+    def delete_before(self, start: OffsetAndEpoch) -> None:
         """See `ReplicaDirectory.cut`."""
-        super().cut(start)
+        super().delete_before(start)
         self._listener.log_cut(start)
 
     def finish_snapshot(self, snapshot: OffsetAndEpoch) -> int:

@@ -14,7 +14,7 @@ from pyspark import SparkFiles
 from pyspark.sql import SparkSession
 
 from datasource.spark_files import HANDED_PREFIX
-from kraft_spark.handing_over import hand_over
+from kraft_spark.handover import hand_over
 from kraft_spark.spark_application import SparkApplication
 from raft.local import LocalQuorum
 from raft.local.ports import free_ports

@@ -7,7 +7,7 @@ import time
 from raft.client import ClientSettings
 
 
-class Patience:
+class ReadDeadline:
     """Waits for at most the time of a call.
 
     A leader that was just elected may not know the high watermark yet, and a leader behind a partition may not have the

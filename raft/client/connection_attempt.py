@@ -12,7 +12,7 @@ from collections import deque
 from raft.types import Endpoint
 
 
-class Connecting:
+class ConnectionAttempt:
     """Connects to the first address of an endpoint that accepts.
 
     `socket.create_connection` does the same, but gives the connection up at its timeout.

@@ -9,11 +9,11 @@ from raft.core.appender import Appender
 from raft.core.disk_room import FULL_DISK
 from raft.core.events import AppendRequested
 from raft.core.held_writes import hold, is_to_be_held
-from raft.core.parking import PendingAppend
 from raft.core.read_index import respond_when_confirmed, wait_for_commit
 from raft.core.roles import Leader
 from raft.core.state import State
 from raft.core.transactions import abort_parts, commit_parts, judge_transactional, start_timeout, unfit_parts
+from raft.core.waiting_requests import PendingAppend
 from raft.errors import ErrorCode
 from raft.types import FIRST_KEYED_PRODUCER_ID, Offset, WriteCommit
 from raft.writers import Accepted, Refused, Repeated, Verdict, WriteId

@@ -9,9 +9,9 @@ import pyarrow as pa
 from datasource.clients import client_for
 from datasource.columns.newest import NewestRows
 from datasource.options import ReadOptions
-from datasource.patience import Patience
-from datasource.planning import data_loss
-from datasource.reading import Skip, fetch_or_skip
+from datasource.range_reader import Skip, fetch_or_skip
+from datasource.read_deadline import ReadDeadline
+from datasource.read_plan import data_loss
 from datasource.responses import Rows, read_response
 from datasource.view_range import ViewRange
 from raft.client import Client
@@ -38,14 +38,14 @@ def read_view(options: ReadOptions, view: ViewRange) -> Iterator[pa.RecordBatch]
 
 
 def _read(client: Client, options: ReadOptions, end: ViewEnd, rows: NewestRows) -> None:
-    patience = Patience(options.client)
+    deadline = ReadDeadline(options.client)
     offset = end.first_fetch(client.log_start_offset())
     is_incomplete = False
     while offset < end.offset:
-        fetched = fetch_or_skip(client, options, offset, end.offset, patience, may_be_cut_to=end.may_be_cut_to)
+        fetched = fetch_or_skip(client, options, offset, end.offset, deadline, log_start_limit=end.log_start_limit)
         if isinstance(fetched, Skip):
             offset = fetched.to
-            if fetched.is_cut:
+            if fetched.is_to_log_start:
                 rows.clear()
                 if end.may_move:
                     end.offset = max(end.offset, client.last_stable_offset())

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from raft.backup.archive import ArchiveReader
 from raft.backup.manifest import Manifest
-from raft.backup.verifying import verify_backup
+from raft.backup.verification import verify_backup
 from raft.config import NodeConfig
 from raft.errors import ConfigError, StorageError
 from raft.storage.atomic_file import replace_file

@@ -16,8 +16,8 @@ from raft.storage.files import DirectoryLock, Files, join
 from raft.storage.high_watermark import HIGH_WATERMARK_NAME, HighWatermarkCheckpoint
 from raft.storage.log import Log
 from raft.storage.log_config import LogConfig
-from raft.storage.log_opening import Replay
 from raft.storage.meta_properties import MetaProperties, claim_directory
+from raft.storage.opened_log import Replay
 from raft.storage.partition_metadata import PARTITION_METADATA_NAME, claim_partition
 from raft.storage.producer_snapshots import ProducerSnapshots
 from raft.storage.recovery import log_start, remove_log

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from raft.core.commits import commit
 from raft.core.effects import HaltCause
-from raft.core.fetching import wake_fetches
-from raft.core.loading import on_snapshot_offered
+from raft.core.fetches import wake_fetches
 from raft.core.messages import FetchResponse
 from raft.core.roles import Follower
+from raft.core.snapshot_load import on_snapshot_offered
 from raft.core.state import State
 from raft.types import Batch, ControlType, NodeId, Offset, OffsetAndEpoch
 

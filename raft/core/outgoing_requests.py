@@ -20,10 +20,10 @@ from raft.core.messages import (
     OutgoingRequest,
     VoteRequest,
 )
-from raft.core.repairing import repair_request
+from raft.core.repairs import repair_request
 from raft.core.roles import Candidate, Follower, Leader, Loading, Prospective, Resigned, Unattached
-from raft.core.standing_aside import stands_aside
 from raft.core.state import State
+from raft.core.unfit_voters import stands_aside
 from raft.types import Endpoint, NodeId
 
 

@@ -18,9 +18,9 @@ from raft import defaults
 from raft.backup.archive import ArchiveWriter, refusals
 from raft.backup.checks import BackupCheck, segment_name, snapshot_name
 from raft.backup.manifest import Manifest
-from raft.backup.verifying import verify_backup
+from raft.backup.verification import verify_backup
 from raft.client import Client
-from raft.client.discovery import Leader, Software
+from raft.client.discovery import LeaderNode, Software
 from raft.client.replication import replicate, replicate_snapshot
 from raft.client.session import Deadline, Session
 from raft.client.steps import Operation
@@ -91,7 +91,7 @@ def _copy(client: Client, part: Path, segment_bytes: int) -> None:
             return
 
 
-def _find_leader(session: Session, deadline: Deadline) -> Operation[tuple[Leader, int]]:
+def _find_leader(session: Session, deadline: Deadline) -> Operation[tuple[LeaderNode, int]]:
     return session.find_leader(deadline, deadline.started_ms)
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from raft.core.commits import commit
 from raft.core.effects import CheckSnapshot, HaltCause, InstallSnapshot, StoreSnapshotPiece
 from raft.core.events import SnapshotChecked
-from raft.core.fetching import wake_fetches
+from raft.core.fetches import wake_fetches
 from raft.core.messages import FetchSnapshotResponse
 from raft.core.roles import Follower, Loading
 from raft.core.state import State

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from datasource.limits import BatchLimits
 from datasource.offsets import Reached
 from datasource.options import ReadOptions
-from datasource.patience import Patience
-from datasource.planning import AGED_OUT, DataLossError, data_loss
-from raft.client import BatchPlan, Client, LogPlace
+from datasource.read_deadline import ReadDeadline
+from datasource.read_plan import AGED_OUT, DataLossError, data_loss
+from raft.client import BatchPlan, Client, LogPosition
 from raft.errors import ConfigError, LowerEpochError
 from raft.types import Epoch, Offset, OffsetAndEpoch
 
@@ -30,8 +30,8 @@ class MicroBatch:
         log_end: the last stable offset.
     """
 
-    start: LogPlace
-    end: LogPlace
+    start: LogPosition
+    end: LogPosition
     log_end: Offset
 
 
@@ -52,7 +52,7 @@ def first_batch(client: Client, start: Offset, limits: BatchLimits) -> MicroBatc
     bounded = Offset(min(max(start, plan.log_start_offset), plan.last_stable_offset))
     if bounded != start:
         plan = _ask(client, bounded, client.epoch, limits)
-    place = plan.start or LogPlace(offset=bounded, epoch=epoch_before(client, bounded, Epoch(0)))
+    place = plan.start or LogPosition(offset=bounded, epoch=epoch_before(client, bounded, Epoch(0)))
     return MicroBatch(start=place, end=_end(client, plan, place, limits), log_end=plan.last_stable_offset)
 
 
@@ -98,7 +98,7 @@ def _plan_after(client: Client, options: ReadOptions, reached: Reached, limits: 
     A leader behind a partition returns an old end until it resigns. Its epoch may be that of the last record read,
     because a later leader committed that record.
     """
-    patience = Patience(options.client)
+    deadline = ReadDeadline(options.client)
     point = reached.point
     while True:
         try:
@@ -108,9 +108,9 @@ def _plan_after(client: Client, options: ReadOptions, reached: Reached, limits: 
             client.start_over()
             continue
         is_behind = reached.cluster_id == client.cluster_id and plan.last_stable_offset < point.offset
-        if not is_behind or patience.is_over:
+        if not is_behind or deadline.is_over:
             return plan
-        patience.pause()
+        deadline.pause()
 
 
 def _require_target(plan: BatchPlan, limits: BatchLimits) -> None:
@@ -128,7 +128,7 @@ def _require_target(plan: BatchPlan, limits: BatchLimits) -> None:
         )
 
 
-def _end(client: Client, plan: BatchPlan, start: LogPlace, limits: BatchLimits) -> LogPlace:
+def _end(client: Client, plan: BatchPlan, start: LogPosition, limits: BatchLimits) -> LogPosition:
     """Return the end of the batch: from the plan, or by counting offsets if the plan has none.
 
     Raises:
@@ -144,7 +144,7 @@ def _end(client: Client, plan: BatchPlan, start: LogPlace, limits: BatchLimits) 
     end = plan.last_stable_offset if limit is None else min(plan.last_stable_offset, limit)
     if end <= start.offset:
         return start
-    return LogPlace(offset=end, epoch=epoch_before(client, end, start.epoch))
+    return LogPosition(offset=end, epoch=epoch_before(client, end, start.epoch))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,7 +155,7 @@ class _Loss:
     goes_on_at: Offset
 
 
-def _find_loss(plan: BatchPlan, point: LogPlace) -> _Loss | None:
+def _find_loss(plan: BatchPlan, point: LogPosition) -> _Loss | None:
     """Compare the log with the point of the checkpoint; return None if it can be the same log."""
     if point.offset > plan.last_stable_offset:
         return _Loss(
@@ -199,7 +199,7 @@ def _find_loss(plan: BatchPlan, point: LogPlace) -> _Loss | None:
     )
 
 
-def _may_be_in(point: LogPlace, end: OffsetAndEpoch | None) -> bool:
+def _may_be_in(point: LogPosition, end: OffsetAndEpoch | None) -> bool:
     """Whether a log has this point, judging by the end of its epoch in the log."""
     if end is None:
         return False
@@ -236,7 +236,7 @@ def epoch_before(client: Client, offset: Offset, at_least: Epoch) -> Epoch:
     return lowest
 
 
-def has_rows(client: Client, start: LogPlace, limits: BatchLimits, *, at_least: int) -> bool:
+def has_rows(client: Client, start: LogPosition, limits: BatchLimits, *, at_least: int) -> bool:
     """Whether a batch from `start` on would have so many rows if only the end of the log limited it.
 
     Args:

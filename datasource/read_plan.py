@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 
-from datasource.option_values import Bound, Place
+from datasource.option_values import Bound, NamedOffset
 from datasource.options import ReadOptions
 from raft.client import Client
 from raft.errors import ConfigError, RaftError
@@ -54,7 +54,7 @@ def data_loss(options: ReadOptions, message: str) -> None:
     _logger.warning("%s; the other records are read, because failOnDataLoss is false", message)
 
 
-def resolve_start(client: Client, options: ReadOptions, start: Bound | None, *, default: Place) -> Offset:
+def resolve_start(client: Client, options: ReadOptions, start: Bound | None, *, default: NamedOffset) -> Offset:
     """Return the offset at which a new query starts.
 
     Args:
@@ -78,9 +78,9 @@ def resolve_start(client: Client, options: ReadOptions, start: Bound | None, *, 
             "set startingOffsetsByTimestampStrategy=latest to start at the end"
         )
     match start if start is not None else default:
-        case Place.EARLIEST:
+        case NamedOffset.EARLIEST:
             return client.log_start_offset()
-        case Place.LATEST:
+        case NamedOffset.LATEST:
             return client.last_stable_offset()
         case int() as offset if offset < 0:
             return before_end(client, -offset, counts_control_records=options.include_control_records)

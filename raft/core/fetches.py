@@ -11,9 +11,9 @@ from raft.core.disk_room import NO_ROOM_MAX_BYTES
 from raft.core.effects import ReadRange
 from raft.core.log_view import Agreement
 from raft.core.messages import ClientFetchRequest, FetchRequest
-from raft.core.parking import ParkedFetch
 from raft.core.roles import Follower, Leader
 from raft.core.state import State
+from raft.core.waiting_requests import ParkedFetch
 from raft.errors import ErrorCode
 from raft.types import Offset, OffsetAndEpoch
 
