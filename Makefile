@@ -12,13 +12,14 @@ JOBS ?= 2
 # The suites that start programs wait for elections and JVMs most of their time, so more than one fits on a core.
 WAITING_JOBS ?= 3
 NEWEST := .cache/newest
+DOCS := .cache/docs
 SPARK_HOME_OF_TESTS := .cache/spark
 IN_GROUPS := --dist loadscope --no-loadscope-reorder
 # These suites run in the test process itself, so their coverage can be measured there at little cost.
 MEASURED := $(addprefix tests/,core scenarios writers transactions codec native records config security wire client backup storage runtime node metrics columns datasource)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-newest coverage check fix bench profile sim soak fire release lock clean
+.PHONY: help setup demo test test-newest coverage check fix bench profile docs sim soak fire release lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -27,14 +28,14 @@ setup: $(READY) ## Make .venv from pinned versions and look for Java 17
 	@echo "Ready. Next, run a first stream: $(BIN)/python -m examples.first_stream"
 	@echo "The command is $(BIN)/kraft. $(BIN)/kraft doctor checks this machine."
 
-$(READY): requirements/tools.txt pyproject.toml build_native.py $(wildcard raft/native/*.[ch]) scripts/ensure_java.sh scripts/ensure_prometheus.sh scripts/ensure_etcd.sh
+$(READY): requirements/tools.txt pyproject.toml build_native.py $(wildcard raft/native/*.[ch]) scripts/ensure_java.sh scripts/ensure_prometheus.sh scripts/ensure_etcd.sh scripts/ensure_chromium.sh
 	PYTHON=$(PYTHON) VENV=$(VENV) bash scripts/setup.sh
 	@touch $@
 
 demo: $(READY) ## Metadata changes through a quorum into Spark and back, the leader killed on the way
 	$(BIN)/python -m examples.demo
 
-test: $(READY) ## Everything that CI runs
+test: $(READY) $(if $(CI),$(DOCS)/.ready) ## Everything that CI runs
 	$(MAKE) --jobs=$(JOBS) --output-sync=line check coverage $(SPARK_HOME_OF_TESTS)/classes.jsa
 	$(BIN)/pytest -n $(WAITING_JOBS) $(IN_GROUPS) $(addprefix --ignore=,$(MEASURED))
 
@@ -68,6 +69,15 @@ profile: $(READY) ## Where the time of appends, columns and codec goes, and what
 	$(BIN)/python -m benchmarks.columns
 	$(BIN)/python -m benchmarks.codec
 	$(BIN)/python -m benchmarks.decisions
+
+docs: $(DOCS)/.ready ## The documentation as a site, into .cache/docs/site; a link that leads nowhere is an error
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/venv/bin/python -m mkdocs build --site-dir $(abspath $(DOCS)/site)
+	@echo "The first page is $(DOCS)/site/index.html"
+
+$(DOCS)/.ready: requirements/docs.txt
+	$(PYTHON) -m venv --clear $(DOCS)/venv
+	$(DOCS)/venv/bin/pip install --quiet --disable-pip-version-check -r requirements/docs.txt
+	@touch $@
 
 sim: $(READY) ## Replay one run of the simulator and print its log: make sim SEED=7
 	$(BIN)/python -m tests.simulation --seed $(SEED)
@@ -105,6 +115,8 @@ clean: ## Remove everything that make made
 	rm -f raft/native/libkraft.*
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-lock: ## Write requirements/tools.txt anew from tools.in
-	$(PYTHON) -m venv .cache/lock && .cache/lock/bin/pip install --quiet -r requirements/tools.in
-	.cache/lock/bin/pip freeze > requirements/tools.txt && rm -rf .cache/lock
+lock: ## Write requirements/tools.txt and docs.txt anew from tools.in and docs.in
+	for name in tools docs; do \
+		$(PYTHON) -m venv --clear .cache/lock && .cache/lock/bin/pip install --quiet -r requirements/$$name.in && \
+		.cache/lock/bin/pip freeze > requirements/$$name.txt || exit 1; \
+	done; rm -rf .cache/lock

@@ -28,8 +28,8 @@ from raft.records.batch import build_batch
 from raft.records.header import read_header
 from raft.records.record import Record
 from raft.storage.directory import ReplicaDirectory
-from raft.storage.directory_opening import ReplicaIdentity
 from raft.storage.disk import DiskFiles
+from raft.storage.opened_directory import ReplicaIdentity
 from raft.storage.trusted_segments import TRUSTED_SEGMENTS_NAME
 from raft.transactions import ProducerState
 from raft.types import Batch, NodeId, Offset, Uuid

@@ -3,15 +3,15 @@
 options        the options of users, checked
 offsets        the offsets in a checkpoint
 schema         the columns of reads and writes
-planning       the offsets of a read, and its tasks
-reading        the records of a range as Arrow, on executors
-view_range, view_reading    the tasks of view=latest, and the newest record of each key as Arrow
-writing        the rows of a write as one append, from executors to the leader
+read_plan      the offsets of a read, and its tasks
+range_reader   the records of a range as Arrow, on executors
+view_range, view_reader    the tasks of view=latest, and the newest record of each key as Arrow
+write_commit   the rows of a write as one append, from executors to the leader
 stream_reader, batch_reader, stream_writer, batch_writer    the interfaces that Spark calls
 
 Spark starts a Python process for each kind of step: to find a source, to create it, to plan a read, a write or the
-batches of a stream, to run tasks, to commit. Most of them handle no records. So `reading`, `view_reading` and
-`writing`, which import the column kernels and Arrow's compute functions, are imported where they are called.
+batches of a stream, to run tasks, to commit. Most of them handle no records. So `range_reader`, `view_reader` and
+`write_commit`, which import the column kernels and Arrow's compute functions, are imported where they are called.
 """
 
 from datasource.source import KraftDataSource

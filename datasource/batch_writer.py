@@ -34,7 +34,7 @@ class KraftBatchWriter(UnpickledByTask, DataSourceArrowWriter):
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Collect the rows of one task, or append them as a part."""
-        from datasource.collecting import collect_rows  # Planning does not need it: see the package.
+        from datasource.write_task import collect_rows  # Planning does not need it: see the package.
 
         context = TaskContext.get()
         partition_id = context.partitionId() if context is not None else 0
@@ -46,7 +46,7 @@ class KraftBatchWriter(UnpickledByTask, DataSourceArrowWriter):
         Raises:
             RaftError: they cannot be appended; nothing was written.
         """
-        from datasource.writing import append_rows
+        from datasource.write_commit import append_rows
 
         tasks = [message for message in messages if isinstance(message, TaskRows)]
         key = self._key
@@ -60,6 +60,6 @@ class KraftBatchWriter(UnpickledByTask, DataSourceArrowWriter):
 
     def abort(self, _messages: list[WriterCommitMessage | None]) -> None:
         """Abort the parts that were appended."""
-        from datasource.writing import abort_parts
+        from datasource.write_commit import abort_parts
 
         abort_parts(self._options, self._key)

@@ -15,29 +15,16 @@ Its author may not be allowed to read files of the driver, so the option follows
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
 from datasource.allowed_references import AllowedReferences
-from datasource.options import (
-    BATCH_ONLY,
-    BOOTSTRAP_SERVERS,
-    CLIENT_NAMES,
-    CLUSTER_ID,
-    CONFIG_FILE,
-    RACK,
-    READ_FROM,
-    READ_NAMES,
-    SECURITY_NAMES,
-    STREAM_ONLY,
-    WRITE_NAMES,
-    Options,
-    ReadOptions,
-    WriteOptions,
-    check_names,
-)
+from datasource.client_options import BOOTSTRAP_SERVERS, CONFIG_FILE, RACK, READ_FROM, SECURITY_NAMES, security_of
+from datasource.option import Options, Use, value_of
+from datasource.option_names import check_names
+from datasource.options import BY_LOWERED_NAME, OPTIONS
 from datasource.spark_files import locate
 from raft.config import read_properties
 from raft.errors import ConfigError
@@ -47,17 +34,9 @@ Parsed = TypeVar("Parsed")
 VARIABLE = "KRAFT_CONFIG"
 """Environment variable with the path of the file. Spark's JVM passes it on to the processes that plan."""
 
-_KAFKA_KEYS = {name.removeprefix("kraft."): name for name in (*CLIENT_NAMES, RACK) if name != CLUSTER_ID}
-"""The keys of Kafka's clients that are options here, with the prefix `kraft.`."""
-
-_OF_ONE_WRITE = ("txnAppId", "txnVersion")
+_KAFKA_KEYS = {row.name.removeprefix("kraft."): row for row in OPTIONS if row.is_kafkas}
 _REPLACED = {"startingOffsets": "startingTimestamp", "endingOffsets": "endingTimestamp"}
 """The defaults that an option replaces beside its own, because they would be used instead of it."""
-
-STREAM_READ = frozenset((*CLIENT_NAMES, *READ_NAMES)) - {*BATCH_ONLY}
-BATCH_READ = frozenset((*CLIENT_NAMES, *READ_NAMES)) - {*STREAM_ONLY}
-WRITE = frozenset((*CLIENT_NAMES, *WRITE_NAMES))
-"""The names of the defaults that a use has; one file serves them all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +73,7 @@ class DefaultOptions:
         Raises:
             ConfigError: see `of_environment`; or the query may not name this file, or not what the file refers to.
         """
-        path = next((value.strip() for name, value in given.items() if name.lower() == CONFIG_FILE), None)
+        path = value_of(given, CONFIG_FILE)
         if path is None:
             return cls.of_environment(environment)
         if not path:
@@ -122,23 +101,19 @@ class DefaultOptions:
             if references is not None:
                 references.check(options)
             for name, value in options.items():
-                if name not in SECURITY_NAMES:
-                    _check_value(name, value)
-            # These say something only together.
-            WriteOptions.of(
-                {BOOTSTRAP_SERVERS: "unused:1"} | {name: options[name] for name in SECURITY_NAMES if name in options}
-            )
+                BY_LOWERED_NAME[name.lower()].parse(name, value.strip())
+            security_of(options)
         except ConfigError as error:
             raise ConfigError(f"{source} cannot be used: {error}") from error
         return cls(source=source, options=options)
 
-    def parse(self, parser: Callable[[Options], Parsed], given: Options, use: Collection[str]) -> Parsed:
+    def parse(self, parser: Callable[[Options], Parsed], given: Options, use: Use) -> Parsed:
         """Return the options of a read or a write.
 
         Args:
             parser: `ReadOptions.of` or `WriteOptions.of`.
             given: the options of the user, which win.
-            use: the names of the defaults that are used: `STREAM_READ`, `BATCH_READ` or `WRITE`.
+            use: what the defaults must be for.
 
         Raises:
             ConfigError: see the parser; the error names the file too if it names an option that the file has. Or a
@@ -152,7 +127,7 @@ class DefaultOptions:
                 raise ConfigError(f"{error}. Options that are not given come from {self.source}") from error
             raise
 
-    def below(self, given: Options, use: Collection[str]) -> dict[str, str]:
+    def below(self, given: Options, use: Use) -> dict[str, str]:
         """Return the given options, and the defaults for what they leave open.
 
         Defaults that say how a connection is secured are used together or not at all: with the authority, the mechanism
@@ -167,22 +142,31 @@ class DefaultOptions:
         if not self._is_secured_by_file(given, names):
             names |= {name.lower() for name in SECURITY_NAMES}
         names |= {other.lower() for name, other in _REPLACED.items() if name.lower() in names}
-        defaults = {name: value for name, value in self.options.items() if name in use and name.lower() not in names}
-        if use == BATCH_READ and _value(defaults, "startingOffsets") == "latest":
+        defaults = {
+            name: value
+            for name, value in self.options.items()
+            if use in BY_LOWERED_NAME[name.lower()].uses and name.lower() not in names
+        }
+        if use is Use.BATCH and _lowered(defaults, "startingOffsets") == "latest":
             del defaults["startingOffsets"]
         merged = {**{name: value for name, value in given.items() if name.lower() != CONFIG_FILE}, **defaults}
         # Without the option that they belong to, these two are errors if given, but have no effect as defaults.
-        if RACK in defaults and _value(merged, READ_FROM) != "nearest":
+        if RACK in defaults and _lowered(merged, READ_FROM) != "nearest":
             del merged[RACK]
-        if "maxTriggerDelay" in defaults and _value(merged, "minOffsetsPerTrigger") is None:
+        if "maxTriggerDelay" in defaults and value_of(merged, "minOffsetsPerTrigger") is None:
             del merged["maxTriggerDelay"]
         return merged
 
     def _is_secured_by_file(self, given: Options, names: set[str]) -> bool:
         if not names.isdisjoint(name.lower() for name in SECURITY_NAMES):
             return False
-        servers, known = _value(given, BOOTSTRAP_SERVERS), _value(self.options, BOOTSTRAP_SERVERS)
+        servers, known = _lowered(given, BOOTSTRAP_SERVERS), _lowered(self.options, BOOTSTRAP_SERVERS)
         return servers is None or known is None or _servers(servers) <= _servers(known)
+
+
+def _lowered(options: Options, name: str) -> str | None:
+    value = value_of(options, name)
+    return None if value is None else value.lower()
 
 
 def _servers(text: str) -> set[str]:
@@ -191,37 +175,17 @@ def _servers(text: str) -> set[str]:
 
 def _named_as_options(properties: Mapping[str, str]) -> dict[str, str]:
     """Return the properties by the names of options."""
-    known = {name.lower(): name for name in (*CLIENT_NAMES, *READ_NAMES, *WRITE_NAMES)}
     named: dict[str, str] = {}
     for key, value in properties.items():
-        option = _KAFKA_KEYS.get(key) or known.get(key.lower(), key)
-        if option in named:
-            raise ConfigError(f"it has {option} twice, as {key} too: expected one of them")
-        if option.lower() == CONFIG_FILE:
-            raise ConfigError(f"{CONFIG_FILE} names a file for one query: expected no other file in this one")
-        if option in _OF_ONE_WRITE:
-            raise ConfigError(f"{option} names one write and is no default: give it to that write as an option")
-        if option not in known.values():
+        row = _KAFKA_KEYS.get(key) or BY_LOWERED_NAME.get(key.lower())
+        if row is None:
             check_names({key: value})
-            raise ConfigError(f"{option} is an option of Spark for one query or table: give it there")
-        named[option] = value
+            raise ConfigError(f"{key} is an option of Spark for one query or table: give it there")
+        if row.name in named:
+            raise ConfigError(f"it has {row.name} twice, as {key} too: expected one of them")
+        if row.name == CONFIG_FILE:
+            raise ConfigError(f"{CONFIG_FILE} names a file for one query: expected no other file in this one")
+        if row.is_for_one_use:
+            raise ConfigError(f"{row.name} names one write and is no default: give it to that write as an option")
+        named[row.name] = value
     return named
-
-
-def _check_value(name: str, value: str) -> None:
-    """Check a value in the file by itself, whatever it is used for."""
-    alone = {BOOTSTRAP_SERVERS: "unused:1", name: value}
-    if name == RACK:
-        alone[READ_FROM] = "nearest"
-    elif name == READ_FROM and value.strip().lower() == "nearest":
-        alone[RACK] = "unused"
-    elif name == "maxTriggerDelay":
-        alone["minOffsetsPerTrigger"] = "1"
-    if name in WRITE:
-        WriteOptions.of(alone)
-    else:
-        ReadOptions.of(alone)
-
-
-def _value(options: Options, name: str) -> str | None:
-    return next((value.strip().lower() for given, value in options.items() if given.lower() == name.lower()), None)

@@ -9,8 +9,6 @@
     with the start of the batch, if that is not the end of the one before
                        {..., "from": {"offset": S, "epoch": F, "checksum": D}}
 
-Version 1 is the same without checksums, and is still read.
-
 Spark compares offsets as text, so the order of the keys is part of the format. The first form is constant, because
 Spark requests it several times; the offset of the first batch has the place that "latest" was.
 """
@@ -21,8 +19,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from datasource.option_values import Bound, Place
-from raft.client import LogPlace
+from datasource.option_values import Bound, NamedOffset
+from raft.client import LogPosition
 from raft.errors import ConfigError
 from raft.types import Epoch, Offset
 
@@ -38,7 +36,7 @@ class Beginning:
 
     def to_json(self) -> dict[str, Any]:
         """Return the form in the checkpoint. It does not have the timestamp of a start by timestamp; the options do."""
-        start = self.start.value if isinstance(self.start, Place) else self.start
+        start = self.start.value if isinstance(self.start, NamedOffset) else self.start
         is_from_end = isinstance(start, int) and start < 0
         return {
             "version": _FROM_END_VERSION if is_from_end else VERSION,
@@ -51,8 +49,8 @@ class Reached:
     """The end of a batch, and the cluster of its log; `origin` is its start if that is not the previous end."""
 
     cluster_id: str
-    point: LogPlace
-    origin: LogPlace | None = None
+    point: LogPosition
+    origin: LogPosition | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the form in the checkpoint."""
@@ -71,7 +69,7 @@ def log_end(cluster_id: str, offset: Offset, epoch: Epoch) -> dict[str, Any]:
     return {"version": VERSION, "clusterId": cluster_id, "offset": offset, "epoch": epoch}
 
 
-def _place_to_json(place: LogPlace) -> dict[str, int]:
+def _place_to_json(place: LogPosition) -> dict[str, int]:
     text: dict[str, int] = {"offset": place.offset, "epoch": place.epoch}
     if place.checksum is not None:
         text["checksum"] = place.checksum
@@ -82,12 +80,13 @@ def read_offset(text: Mapping[str, Any]) -> Beginning | Reached:
     """Read an offset from a checkpoint.
 
     Raises:
-        ConfigError: it has a later version, or is not an offset of this source.
+        ConfigError: it has another version, or is not an offset of this source.
     """
     version = text.get("version")
-    if isinstance(version, int) and version > _FROM_END_VERSION:
+    if isinstance(version, int) and not VERSION <= version <= _FROM_END_VERSION:
+        advice = "upgrade kraft-spark" if version > VERSION else "start a new query with a new checkpoint"
         raise ConfigError(
-            f"the checkpoint's offset has version {version}, expected at most {_FROM_END_VERSION}: upgrade kraft-spark"
+            f"the checkpoint's offset has version {version}, expected {VERSION} or {_FROM_END_VERSION}: {advice}"
         )
     try:
         if "start" in text:
@@ -104,14 +103,14 @@ def read_offset(text: Mapping[str, Any]) -> Beginning | Reached:
 
 def _start(start: object) -> Bound | None:
     if isinstance(start, str):
-        return None if start == "timestamp" else Place(start)
+        return None if start == "timestamp" else NamedOffset(start)
     if isinstance(start, int) and start < 0:
         return start
     return _whole(start)
 
 
-def _place(text: Mapping[str, Any]) -> LogPlace:
-    return LogPlace(
+def _place(text: Mapping[str, Any]) -> LogPosition:
+    return LogPosition(
         offset=Offset(_whole(text["offset"])),
         epoch=Epoch(_whole(text["epoch"])),
         checksum=_whole(text["checksum"]) if "checksum" in text else None,

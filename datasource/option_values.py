@@ -4,16 +4,9 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
 from enum import Enum
-from typing import TypeVar
 
-from raft.client import ReadFrom
-from raft.config.values import refuse, whole_number
-from raft.types import LARGEST_BATCH_BYTES
-
-Value = TypeVar("Value")
-Parse = Callable[[str, str], Value]
+from raft.config.values import at_least, refuse
 
 _LAST_MS = (1 << 63) - 1
 _UNITS_MS = {
@@ -28,7 +21,7 @@ _DURATION = re.compile(r"(?P<count>[0-9]{1,15})\s*(?P<unit>[a-z]*)")
 _FROM_END = re.compile(r"-[1-9][0-9]{0,17}")
 
 
-class Place(Enum):
+class NamedOffset(Enum):
     """The start or the end of the log."""
 
     EARLIEST = "earliest"
@@ -50,18 +43,8 @@ class ReadColumns(Enum):
     KEEP_TIMESTAMPS = "keepTimestamps"
 
 
-Bound = Place | int
+Bound = NamedOffset | int
 """The start or end of a read: a place, or an offset; as a start, -n means n rows before the end of the log."""
-
-
-def at_least(least: int) -> Parse[int]:
-    """Return the parser of a number with a lower bound."""
-    return lambda name, value: whole_number(name, value, at_least=least)
-
-
-def request_size(name: str, value: str) -> int:
-    """Parse the size of a request."""
-    return whole_number(name, value, at_least=1, at_most=LARGEST_BATCH_BYTES)
 
 
 def timestamp(name: str, value: str) -> int:
@@ -71,7 +54,7 @@ def timestamp(name: str, value: str) -> int:
         if duration_ms is not None and not value[1:].strip().isdecimal():
             return max(int(time.time() * 1000) - duration_ms, 0)
     elif value.isdecimal():
-        return whole_number(name, value, at_least=0, at_most=_LAST_MS)
+        return at_least(0, at_most=_LAST_MS)(name, value)
     raise refuse(name, value, 'milliseconds since 1970, or a duration before now such as "-10 minutes"')
 
 
@@ -95,11 +78,6 @@ def _duration_ms(value: str) -> int | None:
     return int(match["count"]) * _UNITS_MS.get(match["unit"], 1)
 
 
-def text(_name: str, value: str) -> str:
-    """Return the value."""
-    return value
-
-
 def not_empty(name: str, value: str) -> str:
     """Return the value, which must not be empty."""
     if not value:
@@ -111,15 +89,15 @@ def starting_offsets(name: str, value: str) -> Bound:
     """Parse the start of a read."""
     if _FROM_END.fullmatch(value):
         return int(value)
-    return _bound(name, value, (Place.EARLIEST, Place.LATEST), "an offset, or -n for n rows before the end")
+    return _bound(name, value, (NamedOffset.EARLIEST, NamedOffset.LATEST), "an offset, or -n for n rows before the end")
 
 
 def ending_offsets(name: str, value: str) -> Bound:
     """Parse the end of a batch read."""
-    return _bound(name, value, (Place.LATEST,), "an offset of 0 or more")
+    return _bound(name, value, (NamedOffset.LATEST,), "an offset of 0 or more")
 
 
-def _bound(name: str, value: str, places: tuple[Place, ...], numbers: str) -> Bound:
+def _bound(name: str, value: str, places: tuple[NamedOffset, ...], numbers: str) -> Bound:
     for place in places:
         if value.lower() == place.value:
             return place
@@ -133,27 +111,3 @@ def strategy(name: str, value: str) -> bool:
     if value.lower() not in ("error", "latest"):
         raise refuse(name, value, "error or latest")
     return value.lower() == "latest"
-
-
-def read_from(name: str, value: str) -> ReadFrom:
-    """Parse which nodes serve reads."""
-    for choice in ReadFrom:
-        if value.lower() == choice.value:
-            return choice
-    raise refuse(name, value, ", ".join(choice.value for choice in ReadFrom))
-
-
-def read_columns_choice(name: str, value: str) -> ReadColumns:
-    """Parse what becomes of the columns of a read."""
-    for choice in ReadColumns:
-        if value.lower() == choice.value.lower():
-            return choice
-    raise refuse(name, value, ", ".join(choice.value for choice in ReadColumns))
-
-
-def view(name: str, value: str) -> View:
-    """Parse which records a read has."""
-    for choice in View:
-        if value.lower() == choice.value:
-            return choice
-    raise refuse(name, value, " or ".join(choice.value for choice in View))

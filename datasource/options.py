@@ -1,137 +1,34 @@
-"""The options of reads and writes: their names, values and combinations are checked without the network."""
+"""The table of the options of `format("kraft")`, a row for each, and the values that a read or a write has of them.
+
+All names, values and combinations are checked without the network. The documents and the types of the options are made
+from the table (`scripts.options_table`), or compared with it (`kraft_spark.option_types`).
+"""
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 
-from datasource.kafka_options import why_not
+from datasource.client_options import CLIENT, CONFIG_FILE, RACK, READ_FROM, SECURITY, client_settings
+from datasource.option import Option, Options, Use, option, parse_given, value_of
 from datasource.option_values import (
     Bound,
-    Parse,
-    Place,
+    NamedOffset,
     ReadColumns,
     View,
-    at_least,
     duration_ms,
     ending_offsets,
     is_relative,
     not_empty,
-    read_columns_choice,
-    read_from,
-    request_size,
     starting_offsets,
     strategy,
-    text,
     timestamp,
-    view,
 )
 from raft.client import ClientSettings, ReadFrom, WriteKey
-from raft.client.settings import (
-    DEFAULT_API_TIMEOUT_MS,
-    DEFAULT_MAX_REQUEST_BYTES,
-    DEFAULT_REQUEST_TIMEOUT_MS,
-)
-from raft.config.security import CLIENT_KEYS, ClientSecurity, client_security
-from raft.config.values import addresses, truth
+from raft.config.property import as_text, rows
+from raft.config.values import at_least, choice_of, truth
 from raft.errors import ConfigError
-from raft.types import Endpoint
-
-Value = TypeVar("Value")
-Options = Mapping[str, str]
-
-BOOTSTRAP_SERVERS = "kraft.bootstrap.servers"
-CLUSTER_ID = "kraft.cluster.id"
-API_TIMEOUT = "kraft.default.api.timeout.ms"
-REQUEST_TIMEOUT = "kraft.request.timeout.ms"
-CONNECT_TIMEOUT = "kraft.socket.connection.setup.timeout.ms"
-MAX_REQUEST_SIZE = "kraft.max.request.size"
-READ_FROM = "kraft.read.from"
-RACK = "kraft.client.rack"
-
-CONFIG_FILE = "kraft.config"
-"""Names a file with the options that are not given: see `datasource.default_options`."""
-
-SECURITY_NAMES = tuple(f"kraft.{key}" for key in CLIENT_KEYS)
-CLIENT_NAMES = (
-    BOOTSTRAP_SERVERS,
-    CLUSTER_ID,
-    API_TIMEOUT,
-    REQUEST_TIMEOUT,
-    CONNECT_TIMEOUT,
-    MAX_REQUEST_SIZE,
-    *SECURITY_NAMES,
-)
-READ_NAMES = (
-    "startingOffsets",
-    "endingOffsets",
-    "startingTimestamp",
-    "endingTimestamp",
-    "startingOffsetsByTimestampStrategy",
-    "maxOffsetsPerTrigger",
-    "maxBytesPerTrigger",
-    "minOffsetsPerTrigger",
-    "maxTriggerDelay",
-    "minPartitions",
-    "maxRecordsPerPartition",
-    "failOnDataLoss",
-    "includeHeaders",
-    "includeControlRecords",
-    "view",
-    READ_FROM,
-    RACK,
-)
-WRITE_NAMES = ("txnAppId", "txnVersion", "failOnWriteConflict", "readColumns")
-_OF_SPARK = ("checkpointLocation", "queryName", "owner", "provider")
-"""Options that Spark adds, for a sink or a table."""
-
-_OF_FILES = ("path", "paths", "location", "external")
-"""Options that Spark makes of the path of a read, a write or a table."""
-
-STREAM_ONLY = ("maxOffsetsPerTrigger", "maxBytesPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay")
-BATCH_ONLY = ("endingOffsets", "endingTimestamp", "view")
-"""The options of reads that only streams, or only batches, can have."""
-
-_DEFAULT_CONNECT_TIMEOUT_MS = 10_000
-_DEFAULT_TRIGGER_DELAY_MS = 15 * 60 * 1000
-_PREFIX = "kraft."
-_LIKENESS = 0.65
-"""The ratio of difflib from which on a name is taken for a misspelt option: maxOffsets and maxOffsetsPerTrigger have
-0.67, auto.offset.reset and startingOffsets, which differ, have 0.56."""
-
-
-def check_names(options: Options) -> None:
-    """Check that all names are options of this source or of Spark.
-
-    Raises:
-        ConfigError: a name is not an option; says why, or which option is similar, or which options exist.
-    """
-    known = {name.lower(): name for name in (CONFIG_FILE, *CLIENT_NAMES, *READ_NAMES, *WRITE_NAMES)}
-    for name in options:
-        lowered = name.lower()
-        if lowered in known or lowered.startswith("option.") or lowered in {spark.lower() for spark in _OF_SPARK}:
-            continue
-        if lowered in _OF_FILES:
-            raise ConfigError(
-                f"option {name}: a log has no path, because {BOOTSTRAP_SERVERS} says where it is; remove the path of "
-                "load() or save(), and LOCATION or EXTERNAL from a table"
-            )
-        why = why_not(name)
-        if why is not None:
-            raise ConfigError(f"option {name} of Kafka does not exist here: {why}")
-        meant = _nearest(lowered, known)
-        hint = f"did you mean {meant}?" if meant else f"expected one of {', '.join(sorted(known.values()))}"
-        raise ConfigError(f"unknown option {name}: {hint}")
-
-
-def _nearest(lowered: str, known: Mapping[str, str]) -> str | None:
-    """Return the option with the most similar name; None if no name is similar enough."""
-    # The prefix is removed, because it would make many names similar to each other.
-    by_bare_name = {name.removeprefix(_PREFIX): spelt for name, spelt in known.items()}
-    near = difflib.get_close_matches(lowered.removeprefix(_PREFIX), by_bare_name, n=1, cutoff=_LIKENESS)
-    return by_bare_name[near[0]] if near else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,35 +37,50 @@ class ReadOptions:
 
     Fields:
         client: settings of its client.
-        starting_offsets, ending_offsets: None if not given.
-        starting_timestamp_ms, ending_timestamp_ms: used instead of the offsets; None if not given.
+        max_offsets_per_trigger, max_bytes_per_trigger, min_offsets_per_trigger: see `datasource.limits` too.
         latest_if_no_match: start at the end if no record has `starting_timestamp_ms` or later; otherwise that is an
             error.
-        max_offsets_per_trigger, max_bytes_per_trigger, min_offsets_per_trigger: see `datasource.limits`; None if not
-            given.
-        max_trigger_delay_ms: how long a micro-batch waits for `min_offsets_per_trigger` rows.
-        min_partitions, max_records_per_partition: None if not given.
-        fail_on_data_loss: whether lost records end the query, or are skipped with a warning.
-        include_headers, include_control_records: whether the read has these columns.
-        view: all records, or the newest of each key.
+
+    The other fields have the values of their options.
     """
 
     client: ClientSettings
-    starting_offsets: Bound | None
-    ending_offsets: Bound | None
-    starting_timestamp_ms: int | None
-    ending_timestamp_ms: int | None
-    latest_if_no_match: bool
-    max_offsets_per_trigger: int | None
-    max_bytes_per_trigger: int | None
-    min_offsets_per_trigger: int | None
-    max_trigger_delay_ms: int
-    min_partitions: int | None
-    max_records_per_partition: int | None
-    fail_on_data_loss: bool
-    include_headers: bool
-    include_control_records: bool
-    view: View
+    # A row has two lines: what programs read, and what people read.
+    # fmt: off
+    starting_offsets: Bound | None = option("startingOffsets", starting_offsets, None, Use.READ,
+        "start of a new query; `latest` is for streams and their default, `earliest` is the default of a batch; -n "
+        "starts n rows before the end")
+    ending_offsets: Bound | None = option("endingOffsets", ending_offsets, None, Use.BATCH,
+        "end of a batch, exclusive", "latest")
+    starting_timestamp_ms: int | None = option("startingTimestamp", timestamp, None, Use.READ,
+        'start in milliseconds since 1970, or a duration before now such as "-10 minutes"; used instead of '
+        "startingOffsets")
+    ending_timestamp_ms: int | None = option("endingTimestamp", timestamp, None, Use.BATCH,
+        "end of a batch, exclusive, in the same forms as startingTimestamp; used instead of endingOffsets")
+    latest_if_no_match: bool = option("startingOffsetsByTimestampStrategy", strategy, False, Use.READ,
+        "`latest`: start at the end if no record has startingTimestamp or a later one",
+        "error, and latest for a duration before now")
+    max_offsets_per_trigger: int | None = option("maxOffsetsPerTrigger", at_least(1), None, Use.STREAM,
+        "maximum rows in a micro-batch", "all")
+    max_bytes_per_trigger: int | None = option("maxBytesPerTrigger", at_least(1), None, Use.STREAM,
+        "maximum bytes of the record batches in a micro-batch, which has at least one", "all")
+    min_offsets_per_trigger: int | None = option("minOffsetsPerTrigger", at_least(1), None, Use.STREAM,
+        "a micro-batch waits for this number of rows, or for maxTriggerDelay")
+    max_trigger_delay_ms: int = option("maxTriggerDelay", duration_ms, 15 * 60 * 1000, Use.STREAM,
+        'longest wait for minOffsetsPerTrigger, in milliseconds or with a unit, such as "15m"', "15 minutes")
+    min_partitions: int | None = option("minPartitions", at_least(1), None, Use.READ,
+        "least number of tasks of a read", "1")
+    max_records_per_partition: int | None = option("maxRecordsPerPartition", at_least(1), None, Use.READ,
+        "most records for a task", "all")
+    fail_on_data_loss: bool = option("failOnDataLoss", truth, True, Use.READ,
+        "true: records that are missing or cannot be decoded end the query; false: they are skipped with a warning")
+    include_headers: bool = option("includeHeaders", truth, False, Use.READ, "add the column `headers`")
+    include_control_records: bool = option("includeControlRecords", truth, False, Use.READ,
+        "add the protocol's own records, with the column `control`")
+    view: View = option("view", choice_of(View, "log or latest"), View.LOG, Use.BATCH,
+        "`latest`: only the newest record of each key as of the end of the read, none of a key whose newest value is "
+        "null, and none without a key; minPartitions tasks read the whole log, each with its share of the keys")
+    # fmt: on
 
     @classmethod
     def of(cls, options: Options) -> ReadOptions:
@@ -177,30 +89,10 @@ class ReadOptions:
         Raises:
             ConfigError: a value or a combination of options is wrong; says which, and what is expected.
         """
-        _refuse_names(options, WRITE_NAMES, "is for writes")
-        starts_before_now = _get(options, "startingTimestamp", lambda _name, value: is_relative(value), False)
-        read = cls(
-            client=replace(
-                _client_settings(options),
-                read_from=_get(options, READ_FROM, read_from, ReadFrom.LEADER),
-                rack=_get(options, RACK, not_empty, None),
-            ),
-            starting_offsets=_get(options, "startingOffsets", starting_offsets, None),
-            ending_offsets=_get(options, "endingOffsets", ending_offsets, None),
-            starting_timestamp_ms=_get(options, "startingTimestamp", timestamp, None),
-            ending_timestamp_ms=_get(options, "endingTimestamp", timestamp, None),
-            latest_if_no_match=_get(options, "startingOffsetsByTimestampStrategy", strategy, starts_before_now),
-            max_offsets_per_trigger=_get(options, "maxOffsetsPerTrigger", at_least(1), None),
-            max_bytes_per_trigger=_get(options, "maxBytesPerTrigger", at_least(1), None),
-            min_offsets_per_trigger=_get(options, "minOffsetsPerTrigger", at_least(1), None),
-            max_trigger_delay_ms=_get(options, "maxTriggerDelay", duration_ms, _DEFAULT_TRIGGER_DELAY_MS),
-            min_partitions=_get(options, "minPartitions", at_least(1), None),
-            max_records_per_partition=_get(options, "maxRecordsPerPartition", at_least(1), None),
-            fail_on_data_loss=_get(options, "failOnDataLoss", truth, True),
-            include_headers=_get(options, "includeHeaders", truth, False),
-            include_control_records=_get(options, "includeControlRecords", truth, False),
-            view=_get(options, "view", view, View.LOG),
-        )
+        _refuse_other_uses(options, Use.READ)
+        starts_before_now = is_relative(value_of(options, "startingTimestamp") or "")
+        client = client_settings(options)
+        read = cls(client=client, **{"latest_if_no_match": starts_before_now} | parse_given(options, rows(cls)))
         if read.starting_timestamp_ms is None and read.ending_timestamp_ms is None:
             _check_order("startingOffsets", read.starting_offsets, "endingOffsets", read.ending_offsets)
         _check_order("startingTimestamp", read.starting_timestamp_ms, "endingTimestamp", read.ending_timestamp_ms)
@@ -215,20 +107,15 @@ class ReadOptions:
         Raises:
             ConfigError: names the option.
         """
-        for name, value in (
-            ("maxOffsetsPerTrigger", self.max_offsets_per_trigger),
-            ("maxBytesPerTrigger", self.max_bytes_per_trigger),
-            ("minOffsetsPerTrigger", self.min_offsets_per_trigger),
-        ):
-            if value is not None:
-                raise ConfigError(f"{name} is for streams only: a batch read has no triggers")
-        if self.starting_offsets is Place.LATEST and self.starting_timestamp_ms is None:
+        for row in self._given_for(Use.STREAM):
+            raise ConfigError(f"{row.name} is for streams only: a batch read has no triggers")
+        if self.starting_offsets is NamedOffset.LATEST and self.starting_timestamp_ms is None:
             raise ConfigError("startingOffsets=latest is for streams only: a batch read from the end is empty")
         if self.view is View.LATEST:
             self._check_view()
 
     def _check_view(self) -> None:
-        if self.starting_timestamp_ms is not None or self.starting_offsets not in (None, Place.EARLIEST):
+        if self.starting_timestamp_ms is not None or self.starting_offsets not in (None, NamedOffset.EARLIEST):
             raise ConfigError(
                 "view=latest reads the whole log: remove startingOffsets and startingTimestamp; endingOffsets and "
                 "endingTimestamp say as of when"
@@ -246,11 +133,14 @@ class ReadOptions:
         Raises:
             ConfigError: names the option.
         """
-        for name, value in (("endingOffsets", self.ending_offsets), ("endingTimestamp", self.ending_timestamp_ms)):
-            if value is not None:
-                raise ConfigError(f"{name} is for batch reads only: a stream has no end")
         if self.view is View.LATEST:
             raise ConfigError("view=latest is for batch reads only: a stream has each record as it comes")
+        for row in self._given_for(Use.BATCH):
+            raise ConfigError(f"{row.name} is for batch reads only: a stream has no end")
+
+    def _given_for(self, use: Use) -> Iterator[Option]:
+        """Yield the options of this use alone that do not have their default."""
+        return (row for name, row in rows(type(self)).items() if row.uses is use and getattr(self, name) != row.default)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,19 +149,26 @@ class WriteOptions:
 
     Fields:
         client: settings of its client.
-        key: the key that the user gives; None for that of the query or of the write.
-        fail_on_write_conflict: whether a write whose key is in the log with other rows is an error, or counts as
-            written, with a warning.
-        read_columns: what becomes of the columns `offset`, `timestamp` and `epoch`.
         checkpoint_location, query_name: options of Spark, for a stream; None if not given.
+
+    The other fields have the values of their options.
     """
 
     client: ClientSettings
-    key: WriteKey | None
-    fail_on_write_conflict: bool
-    read_columns: ReadColumns
     checkpoint_location: str | None
     query_name: str | None
+    # fmt: off
+    writer: str | None = option("txnAppId", not_empty, None, Use.WRITE,
+        "name of the writer of a batch write; needs txnVersion", "a random name", is_for_one_use=True)
+    version: int | None = option("txnVersion", at_least(0), None, Use.WRITE,
+        "number of the write of this writer, which increases; needs txnAppId", is_for_one_use=True)
+    fail_on_write_conflict: bool = option("failOnWriteConflict", truth, True, Use.WRITE,
+        "true: a write whose key is in the log with other rows is an error; false: it counts as written, with a "
+        "warning")
+    read_columns: ReadColumns = option("readColumns", choice_of(ReadColumns), ReadColumns.REFUSE, Use.WRITE,
+        "what becomes of the columns offset, timestamp and epoch, which only a read has; `keepTimestamps`: the "
+        "records get the timestamps of the column")
+    # fmt: on
 
     @classmethod
     def of(cls, options: Options) -> WriteOptions:
@@ -280,23 +177,25 @@ class WriteOptions:
         Raises:
             ConfigError: a value or a combination of options is wrong; says which, and what is expected.
         """
-        _refuse_names(options, READ_NAMES, "is for reads")
-        app_id = _get(options, "txnAppId", not_empty, None)
-        version = _get(options, "txnVersion", at_least(0), None)
-        if (app_id is None) != (version is None):
+        _refuse_other_uses(options, Use.WRITE)
+        write = cls(
+            client=client_settings(options),
+            checkpoint_location=value_of(options, "checkpointLocation"),
+            query_name=value_of(options, "queryName"),
+            **parse_given(options, rows(cls)),
+        )
+        if (write.writer is None) != (write.version is None):
             raise ConfigError("expected both txnAppId and txnVersion: name of the writer, and number of its write")
         try:
-            key = WriteKey(app_id, version) if app_id is not None and version is not None else None
+            _ = write.key
         except ValueError as error:
             raise ConfigError(f"txnVersion: {error}") from error
-        return cls(
-            client=_client_settings(options),
-            key=key,
-            fail_on_write_conflict=_get(options, "failOnWriteConflict", truth, True),
-            read_columns=_get(options, "readColumns", read_columns_choice, ReadColumns.REFUSE),
-            checkpoint_location=_get(options, "checkpointLocation", text, None),
-            query_name=_get(options, "queryName", text, None),
-        )
+        return write
+
+    @property
+    def key(self) -> WriteKey | None:
+        """The key that the user gives; None for that of the query or of the write."""
+        return None if self.writer is None or self.version is None else WriteKey(self.writer, self.version)
 
     def check_for_stream(self) -> None:
         """Check that no option is for batches only.
@@ -308,54 +207,37 @@ class WriteOptions:
             raise ConfigError("txnAppId is for batch writes and foreachBatch only: a stream's key is the query's id")
 
 
-def _client_settings(options: Options) -> ClientSettings:
-    servers: tuple[Endpoint, ...] = _get(options, BOOTSTRAP_SERVERS, addresses, ())
-    if not servers:
-        raise ConfigError(
-            f"option {BOOTSTRAP_SERVERS} is missing: expected host:port,..., as an option or in the file that "
-            f"the environment variable KRAFT_CONFIG names, or the option {CONFIG_FILE}"
-        )
-    return ClientSettings(
-        bootstrap_servers=servers,
-        cluster_id=_get(options, CLUSTER_ID, not_empty, None),
-        api_timeout_ms=_get(options, API_TIMEOUT, at_least(1), DEFAULT_API_TIMEOUT_MS),
-        request_timeout_ms=_get(options, REQUEST_TIMEOUT, at_least(1), DEFAULT_REQUEST_TIMEOUT_MS),
-        connect_timeout_ms=_get(options, CONNECT_TIMEOUT, at_least(1), _DEFAULT_CONNECT_TIMEOUT_MS),
-        max_request_bytes=_get(options, MAX_REQUEST_SIZE, request_size, DEFAULT_MAX_REQUEST_BYTES),
-        security=_client_security(options),
-    )
+# fmt: off
+OPTIONS = (
+    Option(CONFIG_FILE, as_text, None,
+        "a properties file of the driver with the options that are not given, as `KRAFT_CONFIG` "
+        "names one for all; KRAFT_CONFIG_PROVIDERS must allow it", is_for_one_use=True),
+    *CLIENT.values(),
+    *SECURITY.values(),
+    *rows(ReadOptions).values(),
+    *rows(WriteOptions).values(),
+)
+# fmt: on
+"""The table."""
+
+BY_LOWERED_NAME = {row.name.lower(): row for row in OPTIONS}
 
 
-def _client_security(options: Options) -> ClientSecurity | None:
-    """Return how connections are secured; None if no option says so."""
-    found = ((name, _get(options, name, text, None)) for name in SECURITY_NAMES)
-    given = {name.removeprefix(_PREFIX): value for name, value in found if value is not None}
-    return client_security(given, named=lambda key: f"{_PREFIX}{key}") if given else None
-
-
-def _get(options: Options, name: str, parse: Parse[Value], default: Value) -> Value:
-    """Return the parsed value of an option, whose name may be in upper or lower case; the default without one."""
-    for given, value in options.items():
-        if given.lower() == name.lower():
-            return parse(name, value.strip())
-    return default
+def _refuse_other_uses(options: Options, use: Use) -> None:
+    for name in options:
+        row = BY_LOWERED_NAME.get(name.lower())
+        if row is not None and not row.uses & use:
+            raise ConfigError(f"option {row.name} is for {'writes' if row.uses is Use.WRITE else 'reads'}")
 
 
 def _check_trigger(options: Options, read: ReadOptions) -> None:
     least, most = read.min_offsets_per_trigger, read.max_offsets_per_trigger
     if least is not None and most is not None and least > most:
         raise ConfigError(f"minOffsetsPerTrigger={least} is above maxOffsetsPerTrigger={most}: expected at most that")
-    if least is None and _get(options, "maxTriggerDelay", text, None) is not None:
+    if least is None and value_of(options, "maxTriggerDelay") is not None:
         raise ConfigError("maxTriggerDelay is only used with minOffsetsPerTrigger: set both, or none")
 
 
 def _check_order(start_name: str, start: Any, end_name: str, end: Any) -> None:
     if isinstance(start, int) and isinstance(end, int) and start > end >= 0:
         raise ConfigError(f"{start_name}={start} is after {end_name}={end}: expected a start up to the end")
-
-
-def _refuse_names(options: Options, names: Iterable[str], reason: str) -> None:
-    refused = {name.lower(): name for name in names}
-    for given in options:
-        if given.lower() in refused:
-            raise ConfigError(f"option {refused[given.lower()]} {reason}")

@@ -14,7 +14,7 @@ import pyarrow as pa
 from datasource.columns import encode_batch, encoded_size
 from raft.client import Client, WriteId
 from raft.client.part import Part
-from raft.errors import ErrorCode, RequestError
+from raft.errors import MessageTooLargeError
 from raft.records.header_fields import HEADER
 from raft.types import WritePart
 
@@ -67,9 +67,8 @@ class PartWriter:
         record_batches, self._waiting, self._waiting_bytes = self._waiting, [], HEADER.size
         try:
             self._append(record_batches)
-        except RequestError as error:
-            rows = sum(record_batch.num_rows for record_batch in record_batches)
-            if error.code != ErrorCode.MESSAGE_TOO_LARGE or rows == 1:
+        except MessageTooLargeError:
+            if sum(record_batch.num_rows for record_batch in record_batches) == 1:
                 raise
             # The nodes accept smaller batches only (message.max.bytes).
             self._max_bytes = max(self._max_bytes // 2, HEADER.size + 1)

@@ -8,7 +8,7 @@ from pyspark.sql.datasource import InputPartition
 
 from datasource.hosts import Host, for_task
 from datasource.options import ReadOptions
-from datasource.planning import LogRange
+from datasource.read_plan import LogRange
 from datasource.view_range import ViewRange
 
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 from datasource.columns import decode
 from datasource.control_rows import with_control
 from datasource.options import ReadOptions
-from datasource.planning import data_loss
+from datasource.read_plan import data_loss
 from raft.client import AbortedFilter, Fetched
 from raft.errors import CorruptBatchError, DecodeError
 from raft.records.header_fields import HEADER, check_crc, fields_at

@@ -5,8 +5,7 @@
 Spark's checkpoint has the micro-batches that were written, but not the quorum. If a query were started again with the
 address of another quorum, it would go on there, and each log would have a part of the rows.
 
-The driver writes the file before the first append of a query, and reads it before each later append. A checkpoint of an
-earlier version of this project has no file; it gets the cluster of the next append.
+The driver writes the file before the first append of a query, and reads it before each later append.
 """
 
 from __future__ import annotations

@@ -7,10 +7,12 @@ from typing import Any
 from pyspark.sql.datasource import DataSource
 from pyspark.sql.types import StructType
 
-from datasource.batch_reader import KraftBatchReader
+from datasource.batch_reader import KraftBatchReader, batch_reader
 from datasource.batch_writer import KraftBatchWriter
-from datasource.default_options import BATCH_READ, STREAM_READ, WRITE, DefaultOptions
-from datasource.options import ReadOptions, WriteOptions, check_names
+from datasource.default_options import DefaultOptions
+from datasource.option import Use
+from datasource.option_names import check_names
+from datasource.options import ReadOptions, WriteOptions
 from datasource.refused_stream import RefusedStream
 from datasource.schema import check_written_columns, read_columns
 from datasource.short_errors import short_errors
@@ -38,20 +40,20 @@ class KraftDataSource(DataSource):
 
     def schema(self) -> StructType:
         """Return the columns of a read: fixed columns, and those that options add."""
-        return read_columns(self._read_options(STREAM_READ))
+        return read_columns(self._read_options(Use.STREAM))
 
     def reader(self, schema: StructType) -> KraftBatchReader:
         """Return a batch reader."""
-        options = self._read_options(BATCH_READ)
+        options = self._read_options(Use.BATCH)
         options.check_for_batch()
         _check_schema(schema, options)
-        return KraftBatchReader(options)
+        return batch_reader(options)
 
     def streamReader(self, schema: StructType) -> KraftStreamReader | RefusedStream:  # noqa: N802 - Spark's name
         """Return a stream reader."""
         try:
             # Spark does not call `schema` if the user or a table gives a schema, so the options are checked here too.
-            options = self._read_options(STREAM_READ)
+            options = self._read_options(Use.STREAM)
             options.check_for_stream()
             _check_schema(schema, options)
         except (ConfigError, ValueError) as error:
@@ -75,11 +77,11 @@ class KraftDataSource(DataSource):
         check_written_columns(schema, options.read_columns)
         return KraftStreamWriter(options)
 
-    def _read_options(self, use: frozenset[str]) -> ReadOptions:
+    def _read_options(self, use: Use) -> ReadOptions:
         return self._defaults.parse(ReadOptions.of, self.options, use)
 
     def _write_options(self) -> WriteOptions:
-        return self._defaults.parse(WriteOptions.of, self.options, WRITE)
+        return self._defaults.parse(WriteOptions.of, self.options, Use.WRITE)
 
 
 def _check_schema(schema: StructType, options: ReadOptions) -> None:

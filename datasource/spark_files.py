@@ -17,9 +17,9 @@ from pathlib import Path
 
 from raft.client import ClientSettings
 from raft.config import read_properties
+from raft.config.endpoints import addresses
 from raft.config.paths import file_path
 from raft.config.security import ClientSecurity, client_security
-from raft.config.values import addresses
 from raft.types import Endpoint
 
 HANDED_PREFIX = "kraft-quorum-"

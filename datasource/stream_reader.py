@@ -17,15 +17,15 @@ from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadLimit, SupportsTriggerAvailableNow
 
 from datasource.clients import new_client
-from datasource.continuing import MicroBatch, first_batch, has_rows, next_batch
 from datasource.hosts import of_reached
 from datasource.limits import BatchLimits, TriggerDelay, default_limit
+from datasource.micro_batch import MicroBatch, first_batch, has_rows, next_batch
 from datasource.offsets import Beginning, Reached, log_end, read_offset
-from datasource.option_values import Place
+from datasource.option_values import NamedOffset
 from datasource.options import ReadOptions
-from datasource.planning import LogRange, resolve_start, split
 from datasource.quick_acks import UnpickledByTask
 from datasource.range_partition import RangePartition
+from datasource.read_plan import LogRange, resolve_start, split
 from datasource.runner import end_quietly
 from datasource.short_errors import short_errors
 from raft.client import Client
@@ -52,7 +52,7 @@ class KraftStreamReader(UnpickledByTask, DataSourceStreamReader, SupportsTrigger
         if self._options.starting_timestamp_ms is not None:
             return Beginning(start=None).to_json()
         start = self._options.starting_offsets
-        return Beginning(start=Place.LATEST if start is None else start).to_json()
+        return Beginning(start=NamedOffset.LATEST if start is None else start).to_json()
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
         """Return the limit of a micro-batch."""
@@ -70,7 +70,7 @@ class KraftStreamReader(UnpickledByTask, DataSourceStreamReader, SupportsTrigger
         if isinstance(begun, Reached):
             batch = next_batch(client, self._options, begun, limits)
         else:
-            first = resolve_start(client, self._options, begun.start, default=Place.LATEST)
+            first = resolve_start(client, self._options, begun.start, default=NamedOffset.LATEST)
             batch = first_batch(client, first, limits)
         self._log_end = log_end(client.cluster_id or "", batch.log_end, client.epoch)
         is_new_start = isinstance(begun, Beginning) or batch.start != begun.point
@@ -119,7 +119,7 @@ class KraftStreamReader(UnpickledByTask, DataSourceStreamReader, SupportsTrigger
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Read the part of one task."""
-        from datasource.reading import read_range  # Only tasks need it: see the package.
+        from datasource.range_reader import read_range  # Only tasks need it: see the package.
 
         assert isinstance(partition, RangePartition), "as planned"
         assert isinstance(partition.log_range, LogRange), "a stream has no views"

@@ -44,7 +44,7 @@ class KraftStreamWriter(UnpickledByTask, DataSourceStreamArrowWriter):
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Collect the rows of one task, or append them as a part."""
-        from datasource.collecting import collect_rows  # Planning does not need it: see the package.
+        from datasource.write_task import collect_rows  # Planning does not need it: see the package.
 
         context = TaskContext.get()
         query_id = context.getLocalProperty(_QUERY_ID) if context is not None else None
@@ -64,7 +64,7 @@ class KraftStreamWriter(UnpickledByTask, DataSourceStreamArrowWriter):
             ConfigError: the query has written to another cluster before.
             RaftError: they cannot be appended; the query ends, and its restart writes the same batch again.
         """
-        from datasource.writing import append_rows
+        from datasource.write_commit import append_rows
 
         tasks = [message for message in messages if isinstance(message, TaskRows)]
         queries = {task.query for task in tasks}
@@ -83,7 +83,7 @@ class KraftStreamWriter(UnpickledByTask, DataSourceStreamArrowWriter):
 
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
         """Abort the parts that were appended, if a task of the batch has said which query this is."""
-        from datasource.writing import abort_parts
+        from datasource.write_commit import abort_parts
 
         queries = {message.query for message in messages if isinstance(message, TaskRows)}
         for query in queries:

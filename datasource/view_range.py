@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from datasource.options import ReadOptions
-from datasource.planning import resolve_end
+from datasource.read_plan import resolve_end
 from raft.client import Client
 from raft.types import Epoch, Offset
 
@@ -21,7 +21,7 @@ class ViewRange:
         end_offset: as of which the newest rows are read; None for the end of the log when the task runs.
         may_move: whether a later end will do, where the log was compacted past this one.
         share, shares: which keys the task keeps; see `datasource.columns.NewestRows`.
-        cluster_id, epoch: see `datasource.planning.LogRange`.
+        cluster_id, epoch: see `datasource.read_plan.LogRange`.
     """
 
     end_offset: Offset | None

@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from importlib import import_module
 
 _LATE_MODULES = {
-    "pyspark.worker": ("datasource.reading", "datasource.writing"),
-    "pyspark.sql.worker.commit_data_source_write": ("datasource.writing",),
-    "pyspark.sql.worker.python_streaming_sink_runner": ("datasource.writing",),
+    "pyspark.worker": ("datasource.range_reader", "datasource.write_commit"),
+    "pyspark.sql.worker.commit_data_source_write": ("datasource.write_commit",),
+    "pyspark.sql.worker.python_streaming_sink_runner": ("datasource.write_commit",),
 }
 """The modules that each kind of worker imports later, by the name with which Spark's daemon is started."""
 

@@ -7,6 +7,8 @@
     QueryMonitor, observe_bytes            lag, rates and leader changes of streaming queries
     use_in_thread                          lets a second thread write
     KraftReadOptions, KraftWriteOptions    types of the options of `format("kraft")`
+    RaftError                              the base of all errors: ConfigError, StorageError, QuorumUnavailableError,
+                                           and of msgpack SchemaError, MalformedValueError, UnpackableValueError
 
 The data source itself needs no import: `spark.readStream.format("kraft")`.
 
@@ -26,6 +28,7 @@ try:
         raise ImportError(hidden)
 
     from kraft_spark.monitoring import QueryMonitor, observe_bytes
+    from kraft_spark.msgpack.errors import MalformedValueError, SchemaError, UnpackableValueError
     from kraft_spark.msgpack_columns import from_msgpack, read_msgpack, to_msgpack
     from kraft_spark.msgpack_functions import register_msgpack_functions, register_msgpack_reader
     from kraft_spark.option_types import KraftReadOptions, KraftWriteOptions
@@ -33,6 +36,7 @@ try:
     from kraft_spark.threads import use_in_thread
     from kraft_spark.worker_python import choose_this_python
     from raft import __version__
+    from raft.errors import ConfigError, QuorumUnavailableError, RaftError, StorageError
 except ModuleNotFoundError as error:
     if error.name not in ("msgpack", "numpy", "py4j", "pyarrow", "pyspark"):
         raise
@@ -41,10 +45,17 @@ except ModuleNotFoundError as error:
 has_chosen_python = choose_this_python(os.environ, has_started=SparkContext._gateway is not None)
 
 __all__ = [
+    "ConfigError",
     "KraftReadOptions",
     "KraftWriteOptions",
+    "MalformedValueError",
     "QueryMonitor",
     "QuorumService",
+    "QuorumUnavailableError",
+    "RaftError",
+    "SchemaError",
+    "StorageError",
+    "UnpackableValueError",
     "__version__",
     "from_msgpack",
     "observe_bytes",

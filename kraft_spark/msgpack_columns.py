@@ -21,8 +21,8 @@ from pyspark.sql.types import BinaryType, BooleanType, DataType, StructType
 from kraft_spark.msgpack.errors import SchemaError
 from kraft_spark.msgpack.options import Options, ParseMode, read_options
 from kraft_spark.msgpack.types import carrier_of, cast_type, check_type, nullable
-from kraft_spark.packing import pack
-from kraft_spark.unpacking import unpack, unpack_rows
+from kraft_spark.packer import pack
+from kraft_spark.unpacker import unpack, unpack_rows
 
 Mode = Literal["FAILFAST", "PERMISSIVE"]
 

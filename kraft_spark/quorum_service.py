@@ -10,8 +10,8 @@ from typing import ClassVar, Self
 
 from pyspark.sql import SparkSession
 
-from kraft_spark.handing_over import hand_over, tell_of_stop
-from kraft_spark.listening import listen_address
+from kraft_spark.handover import hand_over, tell_of_stop
+from kraft_spark.listen_address import listen_address
 from kraft_spark.quorum_status import QuorumStatus, described_nodes, unknown_nodes
 from kraft_spark.running_quorum import RunningQuorum
 from kraft_spark.running_services import RunningServices, StartArguments

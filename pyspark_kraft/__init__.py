@@ -22,7 +22,7 @@ if _hidden is None:
     from datasource.stream_writer import KraftStreamWriter
     from datasource.task_rows import TaskRows
     from datasource.worker_imports import settle_imports
-    from pyspark_kraft.restoring import restore_through_here, restore_where_present
+    from pyspark_kraft.pickles import restore_through_here, restore_where_present
 
     restore_through_here(RangePartition, RefusedStream, TaskRows)
     settle_imports(sys.argv)

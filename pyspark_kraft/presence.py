@@ -1,7 +1,7 @@
 """Checks in a worker of Spark, before anything else, that this project is installed there in the version of the driver.
 
 Without the check the worker fails with the name of a module that the user does not know, or later. The function is
-pickled by its code and not by its name (`pyspark_kraft.restoring`), because this module may be what is missing.
+pickled by its code and not by its name (`pyspark_kraft.pickles`), because this module may be what is missing.
 """
 
 from __future__ import annotations
@@ -35,9 +35,7 @@ def restore_if_present(module: str, name: str, version: str) -> Any:
         if found not in (None, version):
             refusal = f"has version {found}"
     except ModuleNotFoundError as error:
-        if error.name == "pyspark_kraft.own_packages":
-            refusal = "has an older version"
-        elif error.name in ("pyspark_kraft", "datasource", "raft"):
+        if error.name in ("pyspark_kraft", "datasource", "raft"):
             refusal = "is not installed"
         else:
             refusal = f"cannot be imported, because {error.name} is not installed,"

@@ -6,7 +6,15 @@
         LocalProtocolError     this side violated the protocol
         RemoteProtocolError    the other side violated the protocol
           DecodeError          bytes that are not a message, batch or file
+            DecompressedTooLargeError  records that are larger than allowed once they are decompressed
+      AuthenticationError      a name was not proved, or a node's certificate is not accepted
       RequestError             a request was refused; has Kafka's error code
+        AuthorizationError     the client has no right to it
+        MessageTooLargeError   a batch is larger than the nodes accept
+        InvalidTimestampError  a record has a timestamp that the nodes do not accept
+        OutOfOrderSequenceError a batch of a producer that the nodes do not know
+        DuplicateResourceError another write has the same write key
+        SnapshotNotFoundError  the node has another snapshot now
         OffsetOutOfRangeError  has the range of the log
         DamagedRecordsError    a node cannot read the records from its disk
       StorageError             the disk returned an error, or a file is malformed
@@ -132,13 +140,35 @@ class RequestError(RaftError):
     Args:
         code: Kafka's error code.
         message: what was requested, and why it was refused.
-        retriable: whether the same request may succeed later.
     """
 
-    def __init__(self, code: int, message: str, *, retriable: bool = False) -> None:
+    def __init__(self, code: int, message: str) -> None:
         super().__init__(message)
         self.code = code
-        self.retriable = retriable
+
+
+class AuthorizationError(RequestError):
+    """The client has no right to what it requested."""
+
+
+class MessageTooLargeError(RequestError):
+    """A batch is larger than the nodes accept (message.max.bytes), or than this client sends."""
+
+
+class InvalidTimestampError(RequestError):
+    """A record has a timestamp that the nodes do not accept."""
+
+
+class OutOfOrderSequenceError(RequestError):
+    """A batch does not follow the last one that the nodes know of its producer; or they do not know the producer."""
+
+
+class DuplicateResourceError(RequestError):
+    """The log has another write with the same write key."""
+
+
+class SnapshotNotFoundError(RequestError):
+    """The node does not have this part of the snapshot; it may have a newer snapshot."""
 
 
 class OffsetOutOfRangeError(RequestError):
@@ -167,8 +197,30 @@ class DamagedRecordsError(RequestError):
         super().__init__(
             ErrorCode.STORAGE_ERROR,
             f"the records from offset {offset} on are damaged on the disk of the node",
-            retriable=True,
         )
+
+
+_NAMED: dict[int, type[RequestError]] = {
+    ErrorCode.MESSAGE_TOO_LARGE: MessageTooLargeError,
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED: AuthorizationError,
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED: AuthorizationError,
+    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: AuthorizationError,
+    ErrorCode.INVALID_TIMESTAMP: InvalidTimestampError,
+    ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER: OutOfOrderSequenceError,
+    ErrorCode.DUPLICATE_RESOURCE: DuplicateResourceError,
+    ErrorCode.SNAPSHOT_NOT_FOUND: SnapshotNotFoundError,
+    ErrorCode.POSITION_OUT_OF_RANGE: SnapshotNotFoundError,
+}
+
+
+def refusal(code: int, message: str) -> RequestError:
+    """Return the error for a refused request: of the class for its code, if there is one.
+
+    Args:
+        code: Kafka's error code.
+        message: what was requested, and why it was refused.
+    """
+    return _NAMED.get(code, RequestError)(code, message)
 
 
 class StorageError(RaftError):

@@ -11,6 +11,8 @@ bash scripts/ensure_java.sh
 bash scripts/ensure_prometheus.sh || true
 # In CI the test of the benchmarks requires every peer; elsewhere it leaves out those that are not installed.
 [ -z "${CI:-}" ] || bash scripts/ensure_etcd.sh || true
+# Likewise the test of the documentation site needs a browser there.
+[ -z "${CI:-}" ] || bash scripts/ensure_chromium.sh || true
 [ -x "$VENV/bin/python" ] || "$PYTHON" -m venv "$VENV"
 "$VENV/bin/pip" install --quiet --disable-pip-version-check -r requirements/tools.txt
 "$VENV/bin/pip" install --quiet --disable-pip-version-check --no-build-isolation --no-deps --editable .

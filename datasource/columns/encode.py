@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from datasource.columns.kernel import KERNEL, Kernel
 from datasource.columns.rows import RecordBatches, Rows, chunks_of
-from raft.errors import ErrorCode, RequestError
+from raft.errors import ErrorCode, refusal
 from raft.records.batch import UNPLACED_EPOCH
 from raft.records.header_fields import HEADER, LENGTH_END, TRANSACTIONAL, make_header
 
@@ -74,7 +74,7 @@ def encode_batch(
     size = HEADER.size + sum(sizes)
     if size > min(max_bytes, MAX_BATCH_BYTES):
         reason = f"{row_count} rows make a batch of {size} bytes, expected at most {max_bytes}"
-        raise RequestError(ErrorCode.MESSAGE_TOO_LARGE, reason)
+        raise refusal(ErrorCode.MESSAGE_TOO_LARGE, reason)
     # Arrow's pool has this memory already. New memory would take several times as long as the encoding.
     batch = np.frombuffer(pa.allocate_buffer(size), np.uint8)
     position, offset_delta = HEADER.size, 0

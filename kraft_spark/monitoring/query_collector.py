@@ -9,7 +9,7 @@ from prometheus_client.registry import Collector
 
 from kraft_spark.monitoring.monitored_query import MonitoredQuery, Phase
 from kraft_spark.monitoring.progress_row import ProgressRow
-from kraft_spark.monitoring.query_table import Outcome, QueryTable
+from kraft_spark.monitoring.query_table import QueryOutcome, QueryTable
 
 _OF_QUERY = ("query_name", "query_id")
 _OF_SOURCE = (*_OF_QUERY, "source")
@@ -38,7 +38,7 @@ class QueryCollector(Collector):
             return _metrics(queries, outcomes)
 
 
-def _metrics(queries: Sequence[MonitoredQuery], outcomes: Mapping[Outcome, int]) -> list[Metric]:
+def _metrics(queries: Sequence[MonitoredQuery], outcomes: Mapping[QueryOutcome, int]) -> list[Metric]:
     return [
         *(_query_gauge(name, text, value, queries) for name, text, value in _QUERY_GAUGES),
         *(_query_counter(name, text, value, queries) for name, text, value in _QUERY_COUNTERS),
@@ -146,7 +146,7 @@ def _durations(queries: Iterable[MonitoredQuery]) -> Metric:
     return summary
 
 
-def _outcomes(outcomes: Mapping[Outcome, int]) -> Metric:
+def _outcomes(outcomes: Mapping[QueryOutcome, int]) -> Metric:
     counter = CounterMetricFamily("kraft_queries_terminated", "Queries that have ended.", labels=("outcome",))
     for outcome, count in outcomes.items():
         counter.add_metric([outcome.value], count)

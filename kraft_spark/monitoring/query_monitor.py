@@ -22,7 +22,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from kraft_spark.monitoring.progress_log import ProgressLog
 from kraft_spark.monitoring.progress_row import PROGRESS_SCHEMA, ProgressRow
-from kraft_spark.monitoring.query_table import Outcome, QueryTable
+from kraft_spark.monitoring.query_table import QueryOutcome, QueryTable
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -166,6 +166,6 @@ class QueryMonitor(StreamingQueryListener):
         """Record the end of a query, and remove its metrics."""
         run_id, is_failed = str(event.runId), event.exception is not None
         with self._calling:
-            known = self._table.end(run_id, Outcome.FAILED if is_failed else Outcome.STOPPED)
+            known = self._table.end(run_id, QueryOutcome.FAILED if is_failed else QueryOutcome.STOPPED)
             name = known.name if known is not None else None
             self._log.ended(str(event.id), run_id, name, is_failed=is_failed, error_class=event.errorClassOnException)

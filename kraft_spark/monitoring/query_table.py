@@ -17,7 +17,7 @@ _MOST_QUERIES = 1_000
 """Spark drops events if listeners are too slow. A query whose end was dropped would otherwise be kept forever."""
 
 
-class Outcome(Enum):
+class QueryOutcome(Enum):
     """How a query ended; the value is its name in metrics."""
 
     STOPPED = "stopped"
@@ -36,7 +36,7 @@ class QueryTable:
         self._queries: dict[str, MonitoredQuery] = {}
         self._history: deque[ProgressRow] = deque(maxlen=history_rows)
         self._ended_runs: deque[str] = deque(maxlen=_MOST_QUERIES)
-        self._outcomes = Counter(dict.fromkeys(Outcome, 0))
+        self._outcomes = Counter(dict.fromkeys(QueryOutcome, 0))
 
     def begin(self, query_id: str, run_id: str, name: str | None, *, seen_s: float) -> None:
         """Add a run of a query. It replaces other runs of the query: a query runs once at a time."""
@@ -64,7 +64,7 @@ class QueryTable:
             if run_id in self._queries:
                 self._queries[run_id].rest(seen_s=seen_s)
 
-    def end(self, run_id: str, outcome: Outcome) -> MonitoredQuery | None:
+    def end(self, run_id: str, outcome: QueryOutcome) -> MonitoredQuery | None:
         """Remove a run and count how it ended; return it if it was known."""
         with self._changed:
             self._ended_runs.append(run_id)
@@ -83,7 +83,7 @@ class QueryTable:
             return [*self._history]
 
     @contextmanager
-    def reading(self) -> Iterator[tuple[list[MonitoredQuery], dict[Outcome, int]]]:
+    def reading(self) -> Iterator[tuple[list[MonitoredQuery], dict[QueryOutcome, int]]]:
         """Yield the running queries, and how many have ended and how; meanwhile they do not change."""
         with self._changed:
             yield [*self._queries.values()], dict(self._outcomes)

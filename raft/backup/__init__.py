@@ -14,9 +14,9 @@ The file is a tar archive:
     restoring    makes the directory of a node from a file
 """
 
+from raft.backup.backup import take_backup
 from raft.backup.manifest import Manifest
-from raft.backup.restoring import Restored, restore_backup
-from raft.backup.taking import take_backup
-from raft.backup.verifying import verify_backup
+from raft.backup.restore import Restored, restore_backup
+from raft.backup.verification import verify_backup
 
 __all__ = ["Manifest", "Restored", "restore_backup", "take_backup", "verify_backup"]

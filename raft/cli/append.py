@@ -14,7 +14,7 @@ from raft.cli.connection import BootstrapServer, CommandConfig, Timeout, client_
 from raft.cli.progress import counting
 from raft.client import AppendedRecords, Producer
 from raft.client.settings import DEFAULT_API_TIMEOUT_MS, DEFAULT_MAX_REQUEST_BYTES
-from raft.errors import ConfigError, ErrorCode, RequestError
+from raft.errors import ConfigError, MessageTooLargeError, RequestError, refusal
 from raft.records.record import Record
 from raft.types import LARGEST_BATCH_BYTES
 
@@ -73,10 +73,10 @@ class _Appending:
                 self._appended = part if self._appended is None else self._appended.followed_by(part)
         except RequestError as error:
             reason = str(error)
-            if error.code == ErrorCode.MESSAGE_TOO_LARGE:
+            if isinstance(error, MessageTooLargeError):
                 reason += "; raise --max-request-size here and message.max.bytes on the nodes"
             before = f" ({self.summary()} before it)" if self._appended is not None else ""
-            raise RequestError(error.code, f"{reason}{before}") from error
+            raise refusal(error.code, f"{reason}{before}") from error
 
     def summary(self) -> str:
         """Return in words what was appended."""

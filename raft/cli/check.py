@@ -14,16 +14,16 @@ from raft.errors import StorageError
 from raft.printable import printable
 from raft.storage.directory_check import DirectoryCheck
 from raft.storage.disk import DiskFiles
-from raft.storage.log_check import Finding, State
+from raft.storage.log_check import Finding, LogFinding
 
 _ADVICE = {
-    State.STALE: "A stale file follows from the batches: --repair removes it, and the next start makes it again.",
-    State.TORN: "A torn end is what an interrupted write leaves: the next start truncates it.",
-    State.UNCLEAR: "A log that is damaged above the recovery point, with whole batches behind, is truncated there with "
-    "--repair. Records from that offset on are lost on this node then. Do that only if no other voter has the whole "
-    "log; else take the log from the others, see below.",
-    State.LOST: "What was flushed is damaged or missing, and --repair does not change it. Take the log from the other "
-    "nodes: if more than half of all voters have a whole log, move all files of the partition's folder away but "
+    LogFinding.STALE: "A stale file follows from the batches: --repair removes it, and the next start makes it again.",
+    LogFinding.TORN: "A torn end is what an interrupted write leaves: the next start truncates it.",
+    LogFinding.UNCLEAR: "A log that is damaged above the recovery point, with whole batches after it, is truncated "
+    "there with --repair. Records from that offset on are lost on this node then. Do that only if no other voter has "
+    "the whole log; else take the log from the others, see below.",
+    LogFinding.LOST: "What was flushed is damaged or missing, and --repair does not change it. Take the log from the "
+    "other nodes: if more than half of all voters have a whole log, move all files of the partition's folder away but "
     "quorum-state, which holds the node's vote, and start the node: it copies the log from the leader. If not, restore "
     "a backup.",
 }
@@ -56,15 +56,21 @@ def check(
             findings = list(checked.findings())
     finally:
         checked.close()
-    bad = [state for state in (State.LOST, State.UNCLEAR, State.STALE, State.TORN) if _has(findings, state)]
+    bad = [
+        state
+        for state in (LogFinding.LOST, LogFinding.UNCLEAR, LogFinding.STALE, LogFinding.TORN)
+        if _has(findings, state)
+    ]
     for state in bad:
         typer.echo(_ADVICE[state], err=True)
-    if any(state is not State.TORN for state in bad):
-        count = sum(finding.state not in {State.SOUND, State.MISSING, State.TORN} for finding in findings)
+    if any(state is not LogFinding.TORN for state in bad):
+        count = sum(
+            finding.state not in {LogFinding.SOUND, LogFinding.MISSING, LogFinding.TORN} for finding in findings
+        )
         raise StorageError(f"{directory} is damaged: {count} of {len(findings)} files")
 
 
-def _has(findings: list[Finding], state: State) -> bool:
+def _has(findings: list[Finding], state: LogFinding) -> bool:
     return any(finding.state is state for finding in findings)
 
 

@@ -12,8 +12,8 @@ import typer
 from raft.client import Client, ClientSettings
 from raft.client.settings import DEFAULT_MAX_REQUEST_BYTES, DEFAULT_REQUEST_TIMEOUT_MS
 from raft.config import read_properties
+from raft.config.endpoints import addresses
 from raft.config.security import NO_SECURITY, ClientSecurity, client_security
-from raft.config.values import addresses
 from raft.errors import ConfigError
 from raft.types import Endpoint
 

@@ -55,7 +55,7 @@ def newest_records(client: Client, end: ViewEnd) -> Iterator[Shown]:
         try:
             fetched = reader.fetch()
         except OffsetOutOfRangeError as error:
-            if not reader.offset < error.log_start_offset <= end.may_be_cut_to:
+            if not reader.offset < error.log_start_offset <= end.log_start_limit:
                 raise
             # The log starts later now: the result is that of a read that begins later.
             newest = {}

@@ -23,20 +23,20 @@ from raft.client.results import (
     Appended,
     BatchPlan,
     Fetched,
-    LogPlace,
+    FoundOffset,
+    LogPosition,
     NodeDescription,
     QuorumDescription,
     ReplicaDescription,
 )
 from raft.client.settings import ClientSettings, ReadFrom
 from raft.client.transaction import Transaction
-from raft.wire.features import KEYED_WRITES_LEVEL, MULTIPART_WRITES_LEVEL
+from raft.wire.features import WRITES_LEVEL
 from raft.writers import PARTS_OF_A_WRITE, WriteId, WriteKey
 
 __all__ = [
-    "KEYED_WRITES_LEVEL",
-    "MULTIPART_WRITES_LEVEL",
     "PARTS_OF_A_WRITE",
+    "WRITES_LEVEL",
     "AbortedFilter",
     "AbortedTransaction",
     "Appended",
@@ -46,7 +46,8 @@ __all__ = [
     "Client",
     "ClientSettings",
     "Fetched",
-    "LogPlace",
+    "FoundOffset",
+    "LogPosition",
     "NodeDescription",
     "Producer",
     "QuorumDescription",

@@ -79,23 +79,68 @@ class Client:
         self._session.start_over(cluster_id=cluster_id, epoch=epoch)
 
     def append(self, batch: bytes, *, transactional_id: str | None = None) -> Appended:
-        """See `raft.client.calls.append`."""
+        """Append one batch, which carries the key of its writer, and wait until it is committed.
+
+        When a response is lost, the same bytes are sent again: the leader recognizes the key. `Producer` and
+        `Transaction` make such batches of records.
+
+        Args:
+            batch: one record batch.
+            transactional_id: for a transactional batch, that of its transaction.
+
+        Raises:
+            RequestError: the leader refuses the batch, and a retry cannot change that.
+            QuorumUnavailableError: no response in time; whether the batch was appended is unknown.
+            ConfigError: the quorum is another cluster, hosts another topic, or is one of Apache Kafka.
+        """
         return self.call(calls.append, batch, transactional_id=transactional_id)
 
     def abort_write(self, write: WriteId) -> None:
-        """See `raft.client.calls.abort_write`."""
+        """Abort all open parts of a multipart write, and wait until that is committed. A committed write stays.
+
+        Args:
+            write: the write.
+
+        Raises:
+            RequestError: the leader refuses the request.
+            QuorumUnavailableError: no response in time.
+            ConfigError: the quorum is another cluster, hosts another topic, or is one of Apache Kafka.
+        """
         self.call(calls.abort_write, write)
 
     def new_producer_id(self) -> int:
-        """See `raft.client.calls.new_producer_id`."""
+        """Get a producer id for idempotent appends. Its first batch has producer epoch 0 and sequence 0.
+
+        Raises:
+            RequestError: the leader refuses the request.
+            QuorumUnavailableError: no response in time.
+            ConfigError: the quorum is another cluster, hosts another topic, or is one of Apache Kafka.
+        """
         return self.call(calls.new_producer_id)
 
     def feature_level(self) -> int:
-        """See `raft.client.calls.feature_level`."""
+        """Return the level of this project's feature at the leader (see `raft.wire.features`); 0 for other software.
+
+        Raises:
+            QuorumUnavailableError: no response in time.
+        """
         return self.call(calls.feature_level)
 
     def fetch(self, start_offset: Offset, *, max_bytes: int = 1 << 20, max_wait_ms: int = 500) -> Fetched:
-        """See `raft.client.calls.fetch_committed`."""
+        """Fetch committed batches, beginning with the one that has `start_offset`. `Reader` makes records of them.
+
+        Args:
+            start_offset: the first offset to fetch; the first batch may begin before it.
+            max_bytes: the largest size of all batches; a first batch above it is returned by itself.
+            max_wait_ms: how long to wait for the first batch, if none is committed yet.
+
+        Raises:
+            OffsetOutOfRangeError: the offset is before the start or after the end of the log.
+            DamagedRecordsError: no node that was asked can read these records from its disk.
+            RequestError: the client may not read, for example.
+            QuorumUnavailableError: no response in time.
+            ConfigError: the quorum is another cluster, or hosts another topic.
+        """
         return self.call(calls.fetch_committed, start_offset, max_bytes=max_bytes, max_wait_ms=max_wait_ms)
 
     def leave_reader(self, reader: Endpoint) -> None:
@@ -115,11 +160,41 @@ class Client:
         return found.offset
 
     def find_offset(self, timestamp: int) -> FoundOffset | None:
-        """See `raft.client.calls.find_offset`."""
+        """Ask the leader for the offset of the first record with this timestamp or a later one.
+
+        The last stable offset is linearizable at a leader of this project: it includes every write that was
+        acknowledged before the call and does not follow an open transaction (READ-1).
+
+        Args:
+            timestamp: in ms since 1970, UTC; or EARLIEST_TIMESTAMP for the log start offset, LATEST_TIMESTAMP for the
+                last stable offset.
+
+        Returns:
+            None if no committed record has such a timestamp.
+
+        Raises:
+            RequestError: the client may not read, for example.
+            QuorumUnavailableError: no response in time.
+            ConfigError: the quorum is another cluster, or hosts another topic.
+        """
         return self.call(calls.find_offset, timestamp)
 
     def end_of_epoch(self, epoch: Epoch) -> OffsetAndEpoch | None:
-        """See `raft.client.calls.end_of_epoch`."""
+        """Find the largest epoch up to `epoch` and the end of its committed records.
+
+        An Apache Kafka cluster may name a later epoch (`raft.client.controllers`).
+
+        Args:
+            epoch: the epoch.
+
+        Returns:
+            None if the epoch has not begun.
+
+        Raises:
+            RequestError: the client may not read, for example.
+            QuorumUnavailableError: no response in time.
+            ConfigError: the quorum is another cluster, or hosts another topic.
+        """
         return self.call(calls.end_of_epoch, epoch)
 
     def plan_batch(
@@ -131,7 +206,23 @@ class Client:
         max_bytes: int | None = None,
         end_offset: Offset | None = None,
     ) -> BatchPlan:
-        """See `raft.client.calls.plan_batch`."""
+        """Plan the next batch of a stream. A leader of this project needs one request for it (CLIENT-15).
+
+        Any other leader needs three, for the bounds of its log and the end of the epoch; its plan has no start and end.
+
+        Args:
+            start_offset: where the batch starts.
+            epoch: the epoch of the record before it, as far as it is known; the leader says where that epoch ends.
+            max_records: the largest number of data records in the batch; None for any number.
+            max_bytes: the largest size of the batch as it is stored, unless its first record batch is larger; None for
+                any.
+            end_offset: the latest end of the batch; None for the last stable offset.
+
+        Raises:
+            RequestError: the client may not read, for example.
+            QuorumUnavailableError: no response in time.
+            ConfigError: the quorum is another cluster, or hosts another topic.
+        """
         return self.call(
             calls.plan_batch,
             start_offset=start_offset,
@@ -142,7 +233,13 @@ class Client:
         )
 
     def describe_quorum(self) -> QuorumDescription:
-        """See `raft.client.descriptions.describe_quorum`."""
+        """Ask the leader for the voters and observers, and how far each has the log.
+
+        Raises:
+            RequestError: the client may not describe the quorum.
+            QuorumUnavailableError: no response in time.
+            ConfigError: the quorum is another cluster, or hosts another topic.
+        """
         return self.call(descriptions.describe_quorum)
 
     def call(self, begin: Call[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:

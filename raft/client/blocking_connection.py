@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import time
 
-from raft.client.connecting import Connecting
+from raft.client.connection_attempt import ConnectionAttempt
 from raft.client.exchange import Exchange
 from raft.errors import CONNECT_ERRORS
 from raft.types import Endpoint
@@ -26,7 +26,7 @@ class BlockingConnection:
     def __init__(self, endpoint: Endpoint, exchange: Exchange) -> None:
         self.exchange = exchange
         self._endpoint = endpoint
-        self._connecting: Connecting | None = None
+        self._connecting: ConnectionAttempt | None = None
         self._socket: socket.socket | None = None
         self._unsent = memoryview(b"")
 
@@ -61,7 +61,7 @@ class BlockingConnection:
 
     def _connect(self, until_s: float) -> socket.socket:
         if self._connecting is None:
-            self._connecting = Connecting(self._endpoint)
+            self._connecting = ConnectionAttempt(self._endpoint)
         self._socket = self._connecting.wait(until_s)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return self._socket

@@ -1,13 +1,13 @@
 """The calls of a client, as operations of its session: append, fetch, find offsets.
 
-The arguments `session` and `deadline` come from the driver (`raft.client.driver.Driver.call`). Every call raises what
-`Session.ask_leader` raises: QuorumUnavailableError, RequestError and ConfigError.
+What a call does, its arguments and errors are documented at the method of `Client`. The arguments `session` and
+`deadline` come from the driver (`raft.client.driver.Driver.call`).
 """
 
 from __future__ import annotations
 
 from raft.client import controllers
-from raft.client.discovery import API_VERSIONS_REQUEST, Leader, Software
+from raft.client.discovery import API_VERSIONS_REQUEST, LeaderNode, Software
 from raft.client.reader_requests import ask_leader_or_others, ask_readers
 from raft.client.results import (
     AbortedTransaction,
@@ -15,7 +15,7 @@ from raft.client.results import (
     BatchPlan,
     Fetched,
     FoundOffset,
-    LogPlace,
+    LogPosition,
 )
 from raft.client.session import Deadline, ResponseStatus, Session
 from raft.client.steps import Operation
@@ -38,25 +38,11 @@ _WAIT_FOR_READER_MS = 100
 def append(
     session: Session, deadline: Deadline, batch: bytes, *, transactional_id: str | None = None
 ) -> Operation[Appended]:
-    """Append one batch, which carries the key of its writer, and wait until it is committed.
-
-    When a response is lost, the same bytes are sent again: the leader recognizes the key.
-
-    Args:
-        session: sends the requests.
-        deadline: when to give up.
-        batch: one record batch.
-        transactional_id: for a transactional batch, that of its transaction.
-
-    Raises:
-        RequestError: the leader refuses the batch, and a retry cannot change that.
-        QuorumUnavailableError: no response in time; whether the batch was appended is unknown.
-        ConfigError: the quorum is another cluster, hosts another topic, or is one of Apache Kafka.
-    """
+    """Append one batch: `Client.append`."""
     timeout_ms = session.settings.request_timeout_ms
     _require_our_nodes((yield from session.find_software(deadline)), session)
 
-    def request_to(leader: Leader) -> produce.ProduceRequest:
+    def request_to(leader: LeaderNode) -> produce.ProduceRequest:
         return produce.ProduceRequest(
             transactional_id=transactional_id,
             acks=-1,
@@ -97,10 +83,10 @@ def _produced(response: produce.ProduceResponse) -> produce.ProduceResponseParti
 
 
 def new_producer_id(session: Session, deadline: Deadline) -> Operation[int]:
-    """Get a producer id for idempotent appends. Its first batch has producer epoch 0 and sequence 0."""
+    """Get a producer id: `Client.new_producer_id`."""
     _require_our_nodes((yield from session.find_software(deadline)), session)
 
-    def request_to(_leader: Leader) -> InitProducerIdRequest:
+    def request_to(_leader: LeaderNode) -> InitProducerIdRequest:
         return InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=-1)
 
     def status_of(response: InitProducerIdResponse) -> ResponseStatus:
@@ -111,19 +97,10 @@ def new_producer_id(session: Session, deadline: Deadline) -> Operation[int]:
 
 
 def abort_write(session: Session, deadline: Deadline, write: WriteId) -> Operation[None]:
-    """Abort all open parts of a multipart write, and wait until that is committed. A write that is committed stays.
-
-    Args:
-        session: sends the requests.
-        deadline: when to give up.
-        write: the write.
-
-    Raises:
-        QuorumUnavailableError, ConfigError: see `append`.
-    """
+    """Abort a multipart write: `Client.abort_write`."""
     _require_our_nodes((yield from session.find_software(deadline)), session)
 
-    def request_to(_leader: Leader) -> EndTxnRequest:
+    def request_to(_leader: LeaderNode) -> EndTxnRequest:
         return EndTxnRequest(
             transactional_id=write.transactional_id,
             producer_id=write.producer_id,
@@ -138,11 +115,11 @@ def abort_write(session: Session, deadline: Deadline, write: WriteId) -> Operati
 
 
 def feature_level(session: Session, deadline: Deadline) -> Operation[int]:
-    """Return the level of this project's feature at the leader (see `raft.wire.features`); 0 for other software."""
+    """Return the level of this project's feature: `Client.feature_level`."""
     if (yield from session.find_software(deadline)) is not Software.KRAFT_SPARK:
         return 0
 
-    def request_to(_leader: Leader) -> ApiVersionsRequest:
+    def request_to(_leader: LeaderNode) -> ApiVersionsRequest:
         return API_VERSIONS_REQUEST
 
     def status_of(response: ApiVersionsResponse) -> ResponseStatus:
@@ -156,24 +133,11 @@ def feature_level(session: Session, deadline: Deadline) -> Operation[int]:
 def fetch_committed(
     session: Session, deadline: Deadline, start_offset: Offset, *, max_bytes: int, max_wait_ms: int
 ) -> Operation[Fetched]:
-    """Fetch committed batches, beginning with the one that holds `start_offset`.
-
-    Args:
-        session: sends the requests.
-        deadline: when to give up.
-        start_offset: the first offset to fetch; the first batch may begin before it.
-        max_bytes: the largest size of all batches; a first batch above it is returned by itself.
-        max_wait_ms: how long to wait for the first batch, if none is committed yet.
-
-    Raises:
-        OffsetOutOfRangeError: the offset is before the start or after the end of the log.
-        QuorumUnavailableError: no response in time.
-        ConfigError: the quorum is another cluster, or hosts another topic.
-    """
+    """Fetch committed batches: `Client.fetch`."""
     # A node that held the request for the whole time of the call would leave no time for its response.
     max_wait_ms = min(max_wait_ms, deadline.timeout_ms // 2)
 
-    def request_to(leader: Leader, *, max_wait_ms: int = max_wait_ms) -> fetch.FetchRequest:
+    def request_to(leader: LeaderNode, *, max_wait_ms: int = max_wait_ms) -> fetch.FetchRequest:
         partition = fetch.FetchRequestPartition(
             partition=0,
             current_leader_epoch=session.epoch,
@@ -248,23 +212,11 @@ def _fetched(response: fetch.FetchResponse, *, reader: Endpoint | None = None) -
 
 
 def find_offset(session: Session, deadline: Deadline, timestamp: int) -> Operation[FoundOffset | None]:
-    """Ask the leader for the offset of the first record with this timestamp or a later one.
-
-    The last stable offset is linearizable at a leader of this project: it includes every write that was acknowledged
-    before the call and is not behind an open transaction (READ-1).
-
-    Args:
-        session: sends the requests.
-        deadline: when to give up.
-        timestamp: in ms; or EARLIEST_TIMESTAMP for the log start offset, LATEST_TIMESTAMP for the last stable offset.
-
-    Returns:
-        None if no committed record has such a timestamp.
-    """
+    """Find an offset by its timestamp: `Client.find_offset`."""
     if (yield from session.find_software(deadline)) is Software.APACHE_KAFKA:
         return (yield from controllers.find_offset(session, deadline, timestamp))
 
-    def request_to(leader: Leader) -> offsets.ListOffsetsRequest:
+    def request_to(leader: LeaderNode) -> offsets.ListOffsetsRequest:
         partition = offsets.ListOffsetsRequestPartition(
             partition_index=0, current_leader_epoch=session.epoch, timestamp=timestamp
         )
@@ -292,18 +244,7 @@ def find_offset(session: Session, deadline: Deadline, timestamp: int) -> Operati
 
 
 def end_of_epoch(session: Session, deadline: Deadline, epoch: Epoch) -> Operation[OffsetAndEpoch | None]:
-    """Find the largest epoch up to `epoch` and the end of its committed records.
-
-    An Apache Kafka cluster may name a later epoch, see `raft.client.controllers.end_of_epoch`.
-
-    Args:
-        session: sends the requests.
-        deadline: when to give up.
-        epoch: the epoch.
-
-    Returns:
-        None if the epoch has not begun.
-    """
+    """Find the end of an epoch: `Client.end_of_epoch`."""
     if (yield from session.find_software(deadline)) is Software.APACHE_KAFKA:
         return (yield from controllers.end_of_epoch(session, deadline, epoch))
     return _epoch_end((yield from _ask_for_epoch(session, deadline, epoch)))
@@ -319,23 +260,7 @@ def plan_batch(
     max_bytes: int | None = None,
     end_offset: Offset | None = None,
 ) -> Operation[BatchPlan]:
-    """Plan the next batch of a stream. A leader of this project needs one request for it (CLIENT-15).
-
-    Any other leader needs three, for the bounds of its log and the end of the epoch; its plan has no start and end.
-
-    Args:
-        session: sends the requests.
-        deadline: when to give up.
-        start_offset: where the batch starts.
-        epoch: the epoch of the record before it, as far as it is known; the leader says where that epoch ends.
-        max_records: the largest number of data records in the batch; None for any number.
-        max_bytes: the largest size of the batch as it is stored, unless its first record batch is larger; None for any.
-        end_offset: the latest end of the batch; None for the last stable offset.
-
-    Raises:
-        QuorumUnavailableError: no response in time.
-        ConfigError: the quorum is another cluster, or hosts another topic.
-    """
+    """Plan the next batch of a stream: `Client.plan_batch`."""
     if (yield from session.find_software(deadline)) is Software.KRAFT_SPARK:
         request = epochs.BatchPlanRequest(
             start_offset=start_offset,
@@ -371,7 +296,7 @@ def _ask_for_epoch(
     epoch: Epoch,
     plan: epochs.BatchPlanRequest = epochs.BatchPlanRequest(),  # noqa: B008 - frozen
 ) -> Operation[epochs.OffsetForLeaderEpochResponsePartition]:
-    def request_to(leader: Leader) -> epochs.OffsetForLeaderEpochRequest:
+    def request_to(leader: LeaderNode) -> epochs.OffsetForLeaderEpochRequest:
         partition = epochs.OffsetForLeaderEpochRequestPartition(
             partition=0, current_leader_epoch=session.epoch, leader_epoch=epoch, batch_plan_request=plan
         )
@@ -390,10 +315,10 @@ def _epoch_end(partition: epochs.OffsetForLeaderEpochResponsePartition) -> Offse
     return OffsetAndEpoch(epoch=Epoch(partition.leader_epoch), offset=Offset(partition.end_offset))
 
 
-def _place(place: epochs.LogPlace) -> LogPlace | None:
+def _place(place: epochs.LogPosition) -> LogPosition | None:
     if place.offset < 0:
         return None
-    return LogPlace(
+    return LogPosition(
         offset=Offset(place.offset),
         epoch=Epoch(max(place.epoch, 0)),
         checksum=place.checksum if place.checksum >= 0 else None,

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from raft.client.discovery import Leader
+from raft.client.discovery import LeaderNode
 from raft.client.results import Fetched, FoundOffset
 from raft.client.session import Deadline, ResponseStatus, Session
 from raft.client.steps import Operation
@@ -57,7 +57,7 @@ class _Response:
 def fetch_committed(
     session: Session, deadline: Deadline, start_offset: Offset, *, max_bytes: int, max_wait_ms: int
 ) -> Operation[Fetched]:
-    """See `raft.client.calls.fetch_committed`; from offset 0, it may begin at offset 1 (see the module)."""
+    """Fetch committed batches from a controller. From offset 0, the first may begin at offset 1 (see the module)."""
     response = yield from _fetch(session, deadline, start_offset, max_bytes=max_bytes, max_wait_ms=max_wait_ms)
     if response.snapshot is not None and response.log_start_offset <= start_offset:
         # The log holds the records. From offset 0 they can only be had with the batch of the second record, which may
@@ -107,7 +107,7 @@ def _oldest_snapshot_epoch(session: Session, deadline: Deadline, newest: Epoch) 
 
 
 def find_offset(session: Session, deadline: Deadline, timestamp: int) -> Operation[FoundOffset | None]:
-    """See `raft.client.calls.find_offset`; a timestamp is searched by reading the log from its start."""
+    """Find an offset by its timestamp, by reading the log of a controller from its start."""
     probe = yield from _fetch(session, deadline, _BEYOND_EVERY_LOG)
     if timestamp == LATEST_TIMESTAMP:
         return FoundOffset(offset=probe.high_watermark, epoch=session.epoch)
@@ -128,7 +128,7 @@ def find_offset(session: Session, deadline: Deadline, timestamp: int) -> Operati
 
 
 def end_of_epoch(session: Session, deadline: Deadline, epoch: Epoch) -> Operation[OffsetAndEpoch | None]:
-    """See `raft.client.calls.end_of_epoch`.
+    """Find the end of an epoch in the log of a controller.
 
     Returns:
         For an epoch older than that of the oldest snapshot, whose end the leader does not know: epoch and end of the
@@ -157,7 +157,7 @@ def _fetch(
     That is right wherever the log has records: the leader only checks that the epoch does not end before the offset.
     """
 
-    def request_to(leader: Leader) -> fetch.FetchRequest:
+    def request_to(leader: LeaderNode) -> fetch.FetchRequest:
         partition = fetch.FetchRequestPartition(
             partition=0,
             current_leader_epoch=session.epoch,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from raft.client.discovery import API_VERSIONS_REQUEST, KAFKA_TOPIC, Leader
+from raft.client.discovery import API_VERSIONS_REQUEST, KAFKA_TOPIC, LeaderNode
 from raft.client.failures import NO_RESPONSE
 from raft.client.results import NodeDescription, QuorumDescription, ReplicaDescription
 from raft.client.session import Deadline, ResponseStatus, Session
 from raft.client.steps import Ask, Operation
-from raft.errors import ErrorCode, QuorumUnavailableError, RequestError, error_name
+from raft.errors import ErrorCode, QuorumUnavailableError, error_name, refusal
 from raft.types import Endpoint, Epoch, NodeId
 from raft.wire.mapping.partition import node_or_none, offset_or_none, sole_partition
 from raft.wire.messages import describe_quorum as quorum
@@ -17,7 +17,7 @@ from raft.wire.messages.api_versions import ApiVersionsResponse
 def describe_quorum(session: Session, deadline: Deadline) -> Operation[QuorumDescription]:
     """Describe the quorum as its leader sees it (DESCRIBE-3)."""
 
-    def request_to(leader: Leader) -> quorum.DescribeQuorumRequest:
+    def request_to(leader: LeaderNode) -> quorum.DescribeQuorumRequest:
         return _request(leader.topic.name)
 
     def status_of(response: quorum.DescribeQuorumResponse) -> ResponseStatus:
@@ -46,7 +46,7 @@ def describe_node(
 
     Raises:
         QuorumUnavailableError: the node does not respond.
-        RequestError: the node does not describe itself, as older nodes and those of Apache Kafka.
+        RequestError: the node does not describe itself, as those of Apache Kafka.
         ConfigError: the node belongs to another cluster, or hosts another topic.
     """
     timeout_ms = min(session.settings.request_timeout_ms, deadline.timeout_ms)
@@ -58,13 +58,13 @@ def describe_node(
     if not isinstance(response, quorum.DescribeQuorumResponse):
         raise QuorumUnavailableError(f"{server}: {outcome.failure or NO_RESPONSE}")
     if response.error_code:
-        raise RequestError(response.error_code, f"{server}: {error_name(response.error_code)}")
+        raise refusal(response.error_code, f"{server}: {error_name(response.error_code)}")
     partition = sole_partition(response.topics)
     if partition.error_code == ErrorCode.NONE:
         return _quorum(response, lookup.cluster_id)
     own, message = [*partition.current_voters, *partition.observers], partition.error_message or ""
     if not message.startswith(quorum.OWN_VIEW_PREFIX) or len(own) != 1:
-        raise RequestError(
+        raise refusal(
             partition.error_code, f"{server}: {error_name(partition.error_code)}, and it does not describe itself"
         )
     return NodeDescription(

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from raft.client.failures import NEEDED_RULE, NO_RESPONSE
-from raft.client.steps import Ask, Operation, Outcome
+from raft.client.steps import Ask, Operation, Reply
 from raft.errors import ConfigError, ErrorCode, error_name
 from raft.types import Endpoint, Epoch, NodeId, Uuid
 from raft.wire.apis import METADATA
@@ -58,7 +58,7 @@ class Topic:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Leader:
+class LeaderNode:
     """The leader of an epoch.
 
     Fields:
@@ -91,7 +91,7 @@ class Lookup:
 
     now_ms: int
     cluster_id: str | None = None
-    leader: Leader | None = None
+    leader: LeaderNode | None = None
     failure: str = "knows no leader"
     is_connected: bool = True
     servers: tuple[Endpoint, ...] = ()
@@ -139,7 +139,7 @@ def software_of(versions: ApiVersionsResponse) -> Software:
     return Software.KRAFT_SPARK if is_ours else Software.APACHE_KAFKA
 
 
-def _failed(outcome: Outcome) -> Lookup:
+def _failed(outcome: Reply) -> Lookup:
     return Lookup(now_ms=outcome.now_ms, failure=outcome.failure or NO_RESPONSE, is_connected=outcome.is_connected)
 
 
@@ -156,7 +156,7 @@ def _ask_node(server: Endpoint, *, topic: str | None, timeout_ms: int) -> Operat
     leader = None
     if partition is not None and partition.leader_id in nodes:
         endpoint = nodes[partition.leader_id]
-        leader = Leader(
+        leader = LeaderNode(
             node_id=NodeId(partition.leader_id),
             epoch=Epoch(partition.leader_epoch),
             endpoint=endpoint,
@@ -232,7 +232,7 @@ _DESCRIBE_QUORUM = DescribeQuorumRequest(
 )
 
 
-def _leader_in(response: DescribeQuorumResponse, *, known: Mapping[int, Endpoint]) -> tuple[Leader | None, str]:
+def _leader_in(response: DescribeQuorumResponse, *, known: Mapping[int, Endpoint]) -> tuple[LeaderNode | None, str]:
     """Return the leader that the description of a quorum names, or why it names none.
 
     Args:
@@ -248,7 +248,7 @@ def _leader_in(response: DescribeQuorumResponse, *, known: Mapping[int, Endpoint
     listeners = leaders[0].listeners if leaders else ()
     if not listeners:
         return None, "does not say where the leader listens, which Kafka does from version 3.9 on"
-    return Leader(
+    return LeaderNode(
         node_id=NodeId(partition.leader_id),
         epoch=Epoch(partition.leader_epoch),
         endpoint=known.get(partition.leader_id, Endpoint(listeners[0].host, listeners[0].port)),

@@ -27,7 +27,7 @@ from typing import Concatenate, Generic, ParamSpec, Protocol, TypeAlias, TypeVar
 from raft.client.exchange import Exchange
 from raft.client.failures import NOT_CONNECTED, TIMED_OUT, in_words
 from raft.client.session import Deadline, Session
-from raft.client.steps import Ask, Await, GiveUp, Operation, Outcome, Pause, Result, Step
+from raft.client.steps import Ask, Await, GiveUp, Operation, Pause, Reply, Result, Step
 from raft.codec import Message
 from raft.errors import CONNECT_ERRORS, AuthenticationError, LocalProtocolError, ProtocolError
 from raft.types import Endpoint
@@ -167,27 +167,27 @@ class Driver(Generic[AnyTransport]):
             transport = self.transports[endpoint] = self._open_transport(endpoint)
         return transport
 
-    def _outcome(self, step: Step, wait: Wait[AnyTransport] | None, now_ms: int) -> Outcome:
+    def _outcome(self, step: Step, wait: Wait[AnyTransport] | None, now_ms: int) -> Reply:
         """Return the outcome of a step, after the wait for it has ended.
 
         Raises:
             Exception: see `_in_words`.
         """
         if not isinstance(wait, AwaitExchange):
-            return Outcome(now_ms=now_ms)
+            return Reply(now_ms=now_ms)
         exchange = wait.transport.exchange
         is_in_flight, error = exchange.is_in_flight, exchange.error
         if is_in_flight and now_ms < exchange.deadline_ms:
-            return Outcome(now_ms=now_ms, is_pending=True, is_connected=exchange.is_connected)
+            return Reply(now_ms=now_ms, is_pending=True, is_connected=exchange.is_connected)
         if is_in_flight or error is not None:
             self._close(wait.endpoint)
         if exchange.response is not None:
             self._note_throttle(wait.endpoint, exchange.response, now_ms)
-            return Outcome(now_ms=now_ms, response=exchange.response)
+            return Reply(now_ms=now_ms, response=exchange.response)
         failure = TIMED_OUT if error is None else _in_words(error, step, wait.endpoint)
         if failure == TIMED_OUT and not exchange.is_connected:
             failure = NOT_CONNECTED
-        return Outcome(now_ms=now_ms, failure=failure, is_connected=exchange.is_connected)
+        return Reply(now_ms=now_ms, failure=failure, is_connected=exchange.is_connected)
 
     def _note_throttle(self, endpoint: Endpoint, response: Message, now_ms: int) -> None:
         """Note for how long the node reads no further request of this client, because of a quota (KIP-219)."""

@@ -10,7 +10,7 @@ from raft.errors import LocalProtocolError
 from raft.wire.connection import (
     Authenticated,
     AuthenticationFailed,
-    Connection,
+    ClientConnection,
     ConnectionState,
     InvalidDataReceived,
     ResponseReceived,
@@ -45,7 +45,7 @@ class Exchange:
         self.deadline_ms = 0
         self.response: Message | None = None
         self.error: Exception | None = None
-        self._connection = Connection[None](
+        self._connection = ClientConnection[None](
             client_id=client_id, max_frame_bytes=MAX_RESPONSE_BYTES, protection=protection
         )
         self._protection = protection
@@ -57,7 +57,7 @@ class Exchange:
 
     @property
     def is_connected(self) -> bool:
-        """See there."""
+        """Whether the other side has accepted the connection, and has not ended it."""
         return self._is_open and not self._is_closed_at_once
 
     def begin(self, request: Message, *, now_ms: int, deadline_ms: int) -> None:

@@ -85,8 +85,8 @@ class Outage:
             is_refusal: whether it is the leader and refuses the request for now.
         """
         enough_ms = min(self._settings.patience_ms, self._settings.request_timeout_ms)
-        is_cut_short = answer in SILENCES and timeout_ms is not None and timeout_ms < enough_ms
-        if is_cut_short and self._answers.get(endpoint, PENDING) != PENDING:
+        had_no_time = answer in SILENCES and timeout_ms is not None and timeout_ms < enough_ms
+        if had_no_time and self._answers.get(endpoint, PENDING) != PENDING:
             return
         self._answers[endpoint] = answer
         if is_refusal:

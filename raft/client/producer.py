@@ -11,7 +11,7 @@ from raft.client.client_user import ClientUser
 from raft.client.record_group import RecordGroup, encoded
 from raft.client.settings import ClientSettings
 from raft.client.transaction import Transaction
-from raft.errors import ErrorCode, RequestError
+from raft.errors import OutOfOrderSequenceError, QuorumUnavailableError, RequestError
 from raft.records.header import read_header
 from raft.records.record import NO_TIMESTAMP_MS, Record, RecordHeader
 from raft.types import Offset
@@ -71,6 +71,8 @@ class Producer(ClientUser):
         self._next_sequence = 0
         self._unknown: bytes | None = None
         """The batch of which it is unknown whether it was appended."""
+        self._without_id: list[Record] = []
+        """The records of a batch that was not sent, because no leader gave a producer id in time."""
 
     def append(
         self,
@@ -152,16 +154,17 @@ class Producer(ClientUser):
         return Transaction(self._client, key or WriteKey(str(uuid.uuid4()), 0), batch_bytes=self._batch_bytes)
 
     def _settle(self) -> None:
-        """Repeat the batch of which it is unknown whether it was appended."""
+        """Append the batch of the last call, if it failed without a response of the leader."""
+        if self._without_id:
+            records, self._without_id = self._without_id, []
+            self._append(records)
         if self._unknown is not None:
             self._send(self._unknown)
 
     def _append(self, records: list[Record]) -> AppendedRecords:
         try:
             base_offset = self._send(self._batch_of(records))
-        except RequestError as error:
-            if error.code != ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:
-                raise
+        except OutOfOrderSequenceError:
             # All batches before this one are settled, so the nodes have forgotten a producer that was idle for days.
             self._producer_id = None
             base_offset = self._send(self._batch_of(records))
@@ -170,7 +173,11 @@ class Producer(ClientUser):
 
     def _batch_of(self, records: list[Record]) -> bytes:
         if self._producer_id is None:
-            self._producer_id, self._next_sequence = self._client.new_producer_id(), 0
+            try:
+                self._producer_id, self._next_sequence = self._client.new_producer_id(), 0
+            except QuorumUnavailableError:
+                self._without_id = records
+                raise
         return encoded(
             records,
             self._client.settings,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from raft.client.discovery import Leader
+from raft.client.discovery import LeaderNode
 from raft.client.session import Deadline, ResponseStatus, Session
 from raft.client.steps import Ask, Operation
 from raft.codec import Message
@@ -30,7 +30,7 @@ class ReaderResponse(Generic[Response]):
 
 def ask_readers(
     session: Session,
-    request_to: Callable[[Leader], Message],
+    request_to: Callable[[LeaderNode], Message],
     status_of: Callable[[Response], ResponseStatus],
     is_enough: Callable[[Response], bool],
     deadline: Deadline,
@@ -81,8 +81,8 @@ def ask_readers(
 
 def ask_leader_or_others(
     session: Session,
-    request_to: Callable[[Leader], Message],
-    request_to_other: Callable[[Leader], Message],
+    request_to: Callable[[LeaderNode], Message],
+    request_to_other: Callable[[LeaderNode], Message],
     status_of: Callable[[Response], ResponseStatus],
     is_enough: Callable[[Response], bool],
     deadline: Deadline,
@@ -120,7 +120,7 @@ def ask_leader_or_others(
 
 def _ask_others(
     session: Session,
-    request_to: Callable[[Leader], Message],
+    request_to: Callable[[LeaderNode], Message],
     status_of: Callable[[Response], ResponseStatus],
     is_enough: Callable[[Response], bool],
     deadline: Deadline,
@@ -144,7 +144,7 @@ def _ask_others(
     return None, now_ms
 
 
-def _find_readers(session: Session, leader: Leader, deadline: Deadline, now_ms: int) -> Operation[int]:
+def _find_readers(session: Session, leader: LeaderNode, deadline: Deadline, now_ms: int) -> Operation[int]:
     """Look up the nodes besides the leader; returns the driver's clock."""
     lookups = []
     # The list grows: nodes name others.

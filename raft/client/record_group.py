@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from raft.client.settings import ClientSettings
-from raft.errors import ErrorCode, RequestError
+from raft.errors import ErrorCode, refusal
 from raft.records.batch import build_batch
 from raft.records.record import NO_TIMESTAMP_MS, Record
 
@@ -76,7 +76,7 @@ def encoded(
         is_transactional=is_transactional,
     )
     if len(batch) > settings.max_request_bytes:
-        raise RequestError(
+        raise refusal(
             ErrorCode.MESSAGE_TOO_LARGE,
             f"a batch of {len(batch)} bytes is too large: expected at most max_request_bytes="
             f"{settings.max_request_bytes}",

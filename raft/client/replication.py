@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from raft.client.discovery import Leader
+from raft.client.discovery import LeaderNode
 from raft.client.session import Deadline, ResponseStatus, Session
 from raft.client.steps import Operation
 from raft.errors import ErrorCode
@@ -59,7 +59,7 @@ def replicate(
         QuorumUnavailableError, RequestError, ConfigError: see `Session.ask_leader`.
     """
 
-    def request_to(leader: Leader) -> fetch.FetchRequest:
+    def request_to(leader: LeaderNode) -> fetch.FetchRequest:
         partition = fetch.FetchRequestPartition(
             partition=0,
             current_leader_epoch=session.epoch,
@@ -124,7 +124,7 @@ def replicate_snapshot(
         QuorumUnavailableError, ConfigError: see `Session.ask_leader`.
     """
 
-    def request_to(leader: Leader) -> snapshots.FetchSnapshotRequest:
+    def request_to(leader: LeaderNode) -> snapshots.FetchSnapshotRequest:
         partition = snapshots.FetchSnapshotRequestPartition(
             partition=0,
             current_leader_epoch=session.epoch,

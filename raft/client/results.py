@@ -66,7 +66,7 @@ class FoundOffset:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LogPlace:
+class LogPosition:
     """A place between two records of the log.
 
     Fields:
@@ -90,7 +90,7 @@ class BatchPlan:
         epoch_end: the largest epoch up to the requested one, and the end of its committed records; None if the
             requested epoch has not begun. See `raft.client.calls.end_of_epoch`.
         start, end: the bounds of the batch; None if the start is outside the log, or the leader does not plan batches,
-            as older nodes and Apache Kafka's controllers do not.
+            as Apache Kafka's controllers do not.
         size_bytes: the size of the batch as it is stored, if the request limits it; None otherwise, and if the leader
             cannot limit it.
     """
@@ -98,8 +98,8 @@ class BatchPlan:
     log_start_offset: Offset
     last_stable_offset: Offset
     epoch_end: OffsetAndEpoch | None
-    start: LogPlace | None = None
-    end: LogPlace | None = None
+    start: LogPosition | None = None
+    end: LogPosition | None = None
     size_bytes: int | None = None
 
 

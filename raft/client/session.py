@@ -10,21 +10,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from raft.client.discovery import API_VERSIONS_REQUEST, Leader, Lookup, Software, look_up_leader, software_of
+from raft.client.discovery import API_VERSIONS_REQUEST, LeaderNode, Lookup, Software, look_up_leader, software_of
 from raft.client.failures import NEEDED_RULE, PENDING
 from raft.client.outage import Outage, Report
 from raft.client.readers import Readers
 from raft.client.settings import ClientSettings
-from raft.client.steps import Ask, Await, GiveUp, Operation, Outcome, Pause
+from raft.client.steps import Ask, Await, GiveUp, Operation, Pause, Reply
 from raft.codec import Message
-from raft.errors import (
-    ConfigError,
-    ErrorCode,
-    LowerEpochError,
-    QuorumUnavailableError,
-    RequestError,
-    error_name,
-)
+from raft.errors import ConfigError, ErrorCode, LowerEpochError, QuorumUnavailableError, error_name, refusal
 from raft.types import Endpoint, Epoch
 from raft.wire.messages.api_versions import ApiVersionsResponse
 
@@ -114,7 +107,7 @@ class Session:
         self.cluster_id: str | None = None
         self.servers: list[Endpoint] = list(settings.bootstrap_servers)
         self._next_server = 0
-        self._leader: Leader | None = None
+        self._leader: LeaderNode | None = None
         self._found_topic: str | None = None
         self.readers = Readers(settings, turn=turn)
         self._outage = Outage(settings, report)
@@ -134,7 +127,7 @@ class Session:
 
     def ask_leader(
         self,
-        request_to: Callable[[Leader], Message],
+        request_to: Callable[[LeaderNode], Message],
         status_of: Callable[[Response], ResponseStatus],
         deadline: Deadline,
         *,
@@ -205,7 +198,7 @@ class Session:
         if status.epoch is not None:
             self.epoch = max(self.epoch, status.epoch)
         if status.error != ErrorCode.NONE and status.error not in _RETRIABLE:
-            raise RequestError(status.error, _words(status))
+            raise refusal(status.error, _words(status))
         return status.error == ErrorCode.NONE and not is_old
 
     def forget_leader(self, failure: str, deadline: Deadline, now_ms: int) -> Operation[int]:
@@ -227,8 +220,8 @@ class Session:
         return (yield Pause(duration_ms=self.settings.retry_backoff_ms)).now_ms
 
     def _ask_or_switch(
-        self, leader: Leader, request: Message, deadline: Deadline, now_ms: int, *, may_wait_ms: int = 0
-    ) -> Operation[Outcome]:
+        self, leader: LeaderNode, request: Message, deadline: Deadline, now_ms: int, *, may_wait_ms: int = 0
+    ) -> Operation[Reply]:
         """Send a request to the leader; give it up if a newer leader is found before the response.
 
         Returns:
@@ -246,7 +239,7 @@ class Session:
             outcome = yield from self._await_or_switch(leader, timeout, outcome.now_ms)
         return outcome
 
-    def _await_or_switch(self, leader: Leader, deadline: Deadline, now_ms: int) -> Operation[Outcome]:
+    def _await_or_switch(self, leader: LeaderNode, deadline: Deadline, now_ms: int) -> Operation[Reply]:
         """Wait for the leader's overdue response, and meanwhile ask the other nodes in turn for a newer leader.
 
         A leader that is suspended or partitioned keeps its connections open and sends nothing. The other voters elect a
@@ -281,7 +274,7 @@ class Session:
             self._outage.check(now_ms)
             pause_ms = min(2 * pause_ms, self.settings.patience_ms // 2)
 
-    def _newer_leader(self, server: Endpoint, timeout_ms: int, *, than: Leader) -> Operation[Leader | None]:
+    def _newer_leader(self, server: Endpoint, timeout_ms: int, *, than: LeaderNode) -> Operation[LeaderNode | None]:
         try:
             lookup = yield from self.look_up_leader(server, timeout_ms, busy=than.endpoint)
         except ConfigError:
@@ -291,10 +284,10 @@ class Session:
             self._outage.add(server, lookup.failure, is_connected=lookup.is_connected)
         return found if found is not None and self._is_newer(found, than=than) else None
 
-    def _is_newer(self, found: Leader, *, than: Leader) -> bool:
+    def _is_newer(self, found: LeaderNode, *, than: LeaderNode) -> bool:
         return found.epoch > than.epoch and found.epoch >= self.epoch and found.endpoint != than.endpoint
 
-    def find_leader(self, deadline: Deadline, now_ms: int) -> Operation[tuple[Leader, int]]:
+    def find_leader(self, deadline: Deadline, now_ms: int) -> Operation[tuple[LeaderNode, int]]:
         """Find the leader and its software, unless they are known; also returns the driver's clock.
 
         Raises:
@@ -368,7 +361,7 @@ class Session:
         self._learn_nodes(lookup)
         return lookup
 
-    def _set_leader(self, leader: Leader) -> None:
+    def _set_leader(self, leader: LeaderNode) -> None:
         self.epoch, self._leader, self._found_topic = leader.epoch, leader, leader.topic.name
 
     def _learn_nodes(self, lookup: Lookup) -> None:

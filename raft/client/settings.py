@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from raft.config.endpoints import addresses
 from raft.config.security import ClientSecurity
-from raft.config.values import addresses
 from raft.errors import ConfigError
 from raft.types import Endpoint
 

@@ -59,7 +59,7 @@ Step = Ask | Await | GiveUp | Pause
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Reply:
     """The result of a step.
 
     Fields:
@@ -77,5 +77,5 @@ class Outcome:
     is_connected: bool = True
 
 
-Operation: TypeAlias = Generator[Step, Outcome, Result]
+Operation: TypeAlias = Generator[Step, Reply, Result]
 """A call of a session: it yields steps, is sent their outcomes, and returns its result."""

@@ -15,7 +15,7 @@ from raft.errors import RaftError, RequestError
 from raft.records.control import write_commit_batch
 from raft.records.record import NO_TIMESTAMP_MS, Record, RecordHeader
 from raft.types import WriteCommit
-from raft.wire.features import KEYED_WRITES_LEVEL, MULTIPART_WRITES_LEVEL
+from raft.wire.features import WRITES_LEVEL
 from raft.writers import WriteKey
 
 
@@ -110,7 +110,7 @@ class Transaction:
     def _send_part(self, records: list[Record]) -> None:
         """Append records, which become visible with the commit."""
         if self._part is None:
-            self._require_level(MULTIPART_WRITES_LEVEL)
+            self._require_our_nodes()
             self._part = Part(self._client, self.key.write_id)
         self._part.append(
             lambda producer_id, base_sequence: encoded(
@@ -128,7 +128,7 @@ class Transaction:
         if self._part is None:
             if not self._group:
                 return
-            self._require_level(KEYED_WRITES_LEVEL)
+            self._require_our_nodes()
             batch = encoded(
                 self._group.take(),
                 self._client.settings,
@@ -154,8 +154,8 @@ class Transaction:
             with contextlib.suppress(RaftError):  # The leader aborts it in time.
                 self._client.abort_write(self.key.write_id)
 
-    def _require_level(self, level: int) -> None:
-        if self._client.feature_level() < level:
+    def _require_our_nodes(self) -> None:
+        if self._client.feature_level() < WRITES_LEVEL:
             raise RaftError(
                 f"cluster {self._client.cluster_id} has no transactions of this kind: expected nodes of kraft-spark "
                 "that recognize repeated writes; nothing was appended"

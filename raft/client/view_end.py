@@ -29,7 +29,7 @@ class ViewEnd:
         self.may_move = may_move
 
     @property
-    def may_be_cut_to(self) -> Offset:
+    def log_start_limit(self) -> Offset:
         """If the log starts here or before, what was removed at its start is not missing: the read begins again."""
         return _NO_LIMIT if self.may_move else self.offset
 

@@ -18,13 +18,13 @@ from raft.codec.schema import (
     Array,
     Edition,
     Field,
-    Layout,
     Schema,
     Struct,
+    StructLayout,
     Structure,
     minimum_size_bytes,
 )
-from raft.codec.source import Compiled, Run, Source
+from raft.codec.source import Compiled, GeneratedSource, Run
 from raft.codec.types import MAX_STRING_BYTES, UUID, Blob, Fixed, Text
 from raft.codec.varint import read_uvarint
 from raft.uuids import format_uuid
@@ -75,7 +75,7 @@ class _Decoder:
         self._is_request = schema.is_request
         self._edition = Edition(version, version in schema.flexible)
         title = f"decode {schema.struct.name} v{version}"
-        self._source = Source(title, "decode(buffer, position)", _NAMESPACE, self._read_run)
+        self._source = GeneratedSource(title, "decode(buffer, position)", _NAMESPACE, self._read_run)
 
     def compile(self) -> Compiled:
         """Generate the whole function."""
@@ -88,7 +88,7 @@ class _Decoder:
 
     def _read_struct(self, description: Struct, holder: str) -> None:
         """Read a struct into the variable `holder`."""
-        source, layout = self._source, Layout.of(description, self._edition.version)
+        source, layout = self._source, StructLayout.of(description, self._edition.version)
         source.line(f"{holder} = {source.constant(description.draft_class.__name__, description.draft_class)}()")
         for field in layout.tagged + layout.absent:
             source.line(f"{holder}.{field.name} = {source.constant(f'default_{field.name}', field.default)}")

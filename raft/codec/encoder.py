@@ -13,8 +13,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import assert_never
 
-from raft.codec.schema import AnyType, Array, Edition, Field, Layout, Schema, Struct, Structure
-from raft.codec.source import Compiled, Run, Source
+from raft.codec.schema import AnyType, Array, Edition, Field, Schema, Struct, StructLayout, Structure
+from raft.codec.source import Compiled, GeneratedSource, Run
 from raft.codec.types import MAX_STRING_BYTES, UUID, Blob, Fixed, Text
 from raft.codec.varint import UVARINTS, encode_uvarint
 from raft.uuids import uuid_bytes
@@ -64,7 +64,7 @@ class _Encoder:
         self._struct = schema.struct
         self._edition = Edition(version, version in schema.flexible)
         title = f"encode {schema.struct.name} v{version}"
-        self._source = Source(title, "encode(message, emit)", _NAMESPACE, self._write_run)
+        self._source = GeneratedSource(title, "encode(message, emit)", _NAMESPACE, self._write_run)
 
     def compile(self) -> Compiled:
         """Generate the whole function."""
@@ -73,7 +73,7 @@ class _Encoder:
 
     def _write_struct(self, description: Struct, holder: str) -> None:
         """Write the struct in the variable `holder`."""
-        source, layout = self._source, Layout.of(description, self._edition.version)
+        source, layout = self._source, StructLayout.of(description, self._edition.version)
         for field in layout.absent:
             if not field.ignorable:
                 self._check_absent(field, f"{holder}.{field.name}")

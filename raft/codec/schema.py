@@ -107,7 +107,7 @@ class Edition:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class StructLayout:
     """A struct as one version has it.
 
     Fields:
@@ -121,7 +121,7 @@ class Layout:
     absent: tuple[Field, ...]
 
     @classmethod
-    def of(cls, struct: Struct, version: int) -> Layout:
+    def of(cls, struct: Struct, version: int) -> StructLayout:
         """Return the layout of a struct in one version of its message."""
         present = [field for field in struct.fields if version in field.versions]
         return cls(
@@ -143,7 +143,7 @@ def minimum_size_bytes(type: AnyType, edition: Edition) -> int:
         case Blob() | Array():
             return 1 if edition.flexible else 4
         case Structure():
-            untagged = Layout.of(type.struct, edition.version).untagged
+            untagged = StructLayout.of(type.struct, edition.version).untagged
             tag_count = 1 if edition.flexible else 0
             return tag_count + sum(_minimum_of_field(field, edition) for field in untagged)
         case _:

@@ -57,7 +57,7 @@ class Compiled:
         return traceback.tb_frame, self.marks[traceback.tb_lineno - 1]
 
 
-class Source:
+class GeneratedSource:
     """The source of a function while it is generated.
 
     Args:

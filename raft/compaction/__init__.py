@@ -6,6 +6,6 @@ snapshot. It uses the files alone, so a child process runs it in a node, and the
 Source: KIP-630; Kafka Cleaner, for what is kept of each key.
 """
 
-from raft.compaction.making import SnapshotOrder, make_snapshot
+from raft.compaction.snapshot_maker import SnapshotOrder, make_snapshot
 
 __all__ = ["SnapshotOrder", "make_snapshot"]

@@ -14,8 +14,8 @@ import time
 from pathlib import Path
 
 from raft.compaction.compactor import Compactor
-from raft.compaction.making import make_snapshot
 from raft.compaction.request import MakingRequest
+from raft.compaction.snapshot_maker import make_snapshot
 from raft.errors import RaftError
 from raft.storage.disk import DiskFiles
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from raft.compaction.making import SnapshotOrder
+from raft.compaction.snapshot_maker import SnapshotOrder
 from raft.types import Epoch, EpochStart, Offset, OffsetAndEpoch
 
 

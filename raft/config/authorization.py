@@ -13,12 +13,18 @@ from dataclasses import dataclass
 
 from raft.config import values
 from raft.config.listener_security import ListenerSecurity
+from raft.config.property import Property, as_text
 from raft.errors import ConfigError
 
 FILE = "raft.authorization.file"
 SUPER_USERS = "super.users"
 ALLOW_EVERYONE = "allow.everyone.if.no.acl.found"
-AUTHORIZATION_KEYS = (FILE, SUPER_USERS, ALLOW_EVERYONE)
+_ALLOW_EVERYONE = Property(ALLOW_EVERYONE, values.truth, False, "whether everyone may do everything")
+AUTHORIZATION_PROPERTIES = (
+    Property(FILE, as_text, None, "file with the rules who may do what, such as conf/authorization.toml"),
+    Property(SUPER_USERS, as_text, None, "`User:<name>;...`: they may do everything"),
+    _ALLOW_EVERYONE,
+)
 
 _PRINCIPAL = "User:"
 
@@ -50,7 +56,7 @@ def authorization(
     """
     file = given.get(FILE, "").strip() or None
     super_users = frozenset(_principals(given.get(SUPER_USERS, "")))
-    allows_everyone = values.truth(ALLOW_EVERYONE, given.get(ALLOW_EVERYONE, "").strip() or "false")
+    allows_everyone = _ALLOW_EVERYONE.value_in(given)
     if allows_everyone and file is not None:
         raise ConfigError(f"expected one of {FILE} and {ALLOW_EVERYONE}=true, not both")
     if allows_everyone:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from raft.config import values
+from raft.config import endpoints, values
 from raft.types import Endpoint, NodeId
 
 _VOTERS_KEY = "listener.name.{}.quorum.voters"
@@ -35,9 +35,9 @@ class ClientListener:
     voters: Mapping[NodeId, Endpoint]
 
 
-def voters_key(listener: Endpoint) -> str:
+def voters_key(name: str) -> str:
     """Return the key with the addresses at which clients reach the voters by a listener of this name."""
-    return _VOTERS_KEY.format(listener.name.lower())
+    return _VOTERS_KEY.format(name.lower())
 
 
 def client_listeners(
@@ -71,9 +71,9 @@ def _client_listener(
     voters: Mapping[NodeId, Endpoint],
     advertised: Mapping[str, Endpoint],
 ) -> ClientListener:
-    key = voters_key(listener)
+    key = voters_key(listener.name)
     text = given.get(key, "")
-    places = values.voters(key, text)
+    places = endpoints.voters(key, text)
     if text and set(places) != set(voters):
         raise values.refuse(key, text, f"id@host:port for each voter: {', '.join(map(str, sorted(voters)))}")
     if not text:
@@ -81,7 +81,7 @@ def _client_listener(
     if len({(place.host, place.port) for place in places.values()}) < len(places):
         raise values.refuse(key, text, "id@host:port for each voter, each with an address of its own")
     own = advertised.get(listener.name) or (
-        places.get(node_id) if values.is_every_interface(listener.host) else listener
+        places.get(node_id) if endpoints.is_every_interface(listener.host) else listener
     )
     return ClientListener(
         listener=listener,

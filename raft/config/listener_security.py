@@ -18,11 +18,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from raft.config import values
+from raft.config import endpoints, values
 from raft.config.principals import NO_RULES, PrincipalRules
+from raft.config.property import Property, as_text
 from raft.config.secret import Secret
 from raft.config.security import (
-    TLS_KEYS,
+    TLS_PROPERTIES,
     ClientSecurity,
     SaslSettings,
     SecurityProtocol,
@@ -42,18 +43,6 @@ PROTOCOL_MAP = "listener.security.protocol.map"
 CREDENTIALS_FILE = "raft.scram.credentials.file"
 VOTERS_MECHANISM = "sasl.mechanism.controller.protocol"
 
-_OF_LISTENER = (
-    *TLS_KEYS,
-    "ssl.client.auth",
-    "ssl.principal.mapping.rules",
-    "sasl.enabled.mechanisms",
-    "connections.max.reauth.ms",
-)
-_OF_NODE = (VOTERS_MECHANISM, CREDENTIALS_FILE)
-_JAAS = "sasl.jaas.config"
-_PREFIX = "listener.name."
-_INT64_MAX = (1 << 63) - 1
-
 
 class ClientAuth(Enum):
     """Whether clients of a listener with TLS have certificates (`ssl.client.auth`)."""
@@ -61,6 +50,43 @@ class ClientAuth(Enum):
     NONE = "none"
     REQUESTED = "requested"
     REQUIRED = "required"
+
+
+# A row has two lines: what programs read, and what people read.
+# fmt: off
+_CLIENT_AUTH = Property("ssl.client.auth", values.choice_of(ClientAuth), ClientAuth.NONE,
+    "whether clients have certificates: none, requested or required")
+_PRINCIPAL_RULES = Property("ssl.principal.mapping.rules", PrincipalRules.parse, NO_RULES,
+    "rules that make the name of a client of the subject of its certificate", "DEFAULT")
+_MAX_REAUTH_MS = Property("connections.max.reauth.ms", values.at_least(0, at_most=(1 << 63) - 1), 0,
+    "how long an authentication is valid; 0 is for ever")
+LISTENER_PROPERTIES = (
+    *TLS_PROPERTIES,
+    _CLIENT_AUTH,
+    _PRINCIPAL_RULES,
+    Property("sasl.enabled.mechanisms", as_text, None, "mechanisms of SASL that clients may choose from"),
+    _MAX_REAUTH_MS,
+)
+"""The properties of a listener, which may have the prefix `listener.name.<name>.`."""
+
+_OF_NODE = (
+    Property(PROTOCOL_MAP, as_text, "PLAINTEXT for each",
+        "how each listener is secured: PLAINTEXT, SSL, SASL_PLAINTEXT or SASL_SSL"),
+    Property(VOTERS_MECHANISM, as_text, None, "mechanism of SASL by which this node proves its name to other voters"),
+    Property(CREDENTIALS_FILE, as_text, None, "file with the users of SCRAM, made by `kraft credentials add`"),
+)
+SECURITY_PROPERTIES = (
+    *_OF_NODE,
+    *LISTENER_PROPERTIES,
+    Property("listener.name.<name>.<mechanism>.sasl.jaas.config", as_text, None,
+        "names and passwords of the clients that use PLAIN, and those of this node, in Kafka's form"),
+)
+"""All properties that this module reads."""
+# fmt: on
+
+_LISTENER_KEYS = tuple(row.name for row in LISTENER_PROPERTIES)
+_JAAS = "sasl.jaas.config"
+_PREFIX = "listener.name."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,11 +146,11 @@ def listener_security(given: Mapping[str, str], listener: Endpoint) -> ListenerS
             f"{named('ssl.keystore.location')} is missing: expected a PEM file with the private key and the "
             f"certificates of the node, because {listener.name} is {protocol.value}"
         )
-    client_auth = _client_auth(named("ssl.client.auth"), own.get("ssl.client.auth", "").strip())
+    client_auth = _CLIENT_AUTH.value_in(own, named=named)
     if tls is not None and client_auth is not ClientAuth.NONE and tls.truststore is None is tls.trusted_certificates:
         raise ConfigError(
             f"{named('ssl.truststore.location')} is missing: expected a PEM file with the authorities of the "
-            f"certificates of clients, because of {named('ssl.client.auth')}={client_auth.value}"
+            f"certificates of clients, because of {named(_CLIENT_AUTH.name)}={client_auth.value}"
         )
     mechanisms = _mechanisms(named, own, protocol) if protocol.uses_sasl else ()
     jaas = _jaas(given, listener.name, "PLAIN")
@@ -143,18 +169,11 @@ def listener_security(given: Mapping[str, str], listener: Endpoint) -> ListenerS
         protocol=protocol,
         tls=tls,
         client_auth=client_auth,
-        principal_rules=PrincipalRules.parse(
-            named("ssl.principal.mapping.rules"), own.get("ssl.principal.mapping.rules", "")
-        ),
+        principal_rules=_PRINCIPAL_RULES.value_in(own, named=named),
         mechanisms=mechanisms,
         plain_jaas=jaas,
         credentials_file=credentials_file,
-        max_reauth_ms=values.whole_number(
-            named("connections.max.reauth.ms"),
-            own.get("connections.max.reauth.ms", "").strip() or "0",
-            at_least=0,
-            at_most=_INT64_MAX,
-        ),
+        max_reauth_ms=_MAX_REAUTH_MS.value_in(own, named=named),
     )
 
 
@@ -209,16 +228,16 @@ def security_keys(given: Iterable[str], listeners: Iterable[str]) -> Iterator[st
         ConfigError: a key for TLS or SASL is not supported.
     """
     prefixes = ["", *(_prefix(listener) for listener in listeners)]
-    known = {f"{prefix}{key}" for prefix in prefixes for key in _OF_LISTENER}
+    known = {f"{prefix}{key}" for prefix in prefixes for key in _LISTENER_KEYS}
     known |= {_jaas_key(listener, mechanism) for listener in listeners for mechanism in _LOWERED}
-    known |= {PROTOCOL_MAP, *_OF_NODE}
-    refuse_unsupported(given, (*_OF_LISTENER, *_OF_NODE))
+    known |= {row.name for row in _OF_NODE}
+    refuse_unsupported(given, (*_LISTENER_KEYS, VOTERS_MECHANISM, CREDENTIALS_FILE))
     for key in given:
         own = next((key.removeprefix(prefix) for prefix in prefixes[1:] if key.startswith(prefix)), key)
         if key.startswith(_PREFIX) and key not in known and any(part in f".{own}" for part in (".ssl.", ".sasl.")):
             raise ConfigError(
                 f"{key} is not supported: expected one of {', '.join(prefixes[1:])} before one of "
-                f"{', '.join(sorted(_OF_LISTENER))}, or before <mechanism>.{_JAAS}"
+                f"{', '.join(sorted(_LISTENER_KEYS))}, or before <mechanism>.{_JAAS}"
             )
     yield from known
 
@@ -239,7 +258,7 @@ def _refuse_unused(given: Iterable[str], prefix: str, why: str, protocols: Seque
 def _protocol(given: Mapping[str, str], name: str) -> SecurityProtocol:
     if name == HTTPS:
         return SecurityProtocol.SSL
-    protocols = values.protocol_map(PROTOCOL_MAP, given.get(PROTOCOL_MAP, ""))
+    protocols = endpoints.protocol_map(PROTOCOL_MAP, given.get(PROTOCOL_MAP, ""))
     # Kafka takes a controller listener that the map does not name for PLAINTEXT, unless its name is a protocol's.
     text = protocols.get(name, name if name in SecurityProtocol.__members__ else SecurityProtocol.PLAINTEXT.value)
     if text not in SecurityProtocol.__members__:
@@ -267,13 +286,6 @@ def _jaas_key(name: str, mechanism: str) -> str:
 def _jaas(given: Mapping[str, str], name: str, mechanism: str) -> Secret | None:
     text = given.get(_jaas_key(name, mechanism), "").strip()
     return Secret(text) if text else None
-
-
-def _client_auth(key: str, text: str) -> ClientAuth:
-    try:
-        return ClientAuth(text.lower() or ClientAuth.NONE.value)
-    except ValueError:
-        raise values.refuse(key, text, ", ".join(choice.value for choice in ClientAuth)) from None
 
 
 def _mechanisms(named: Callable[[str], str], own: Mapping[str, str], protocol: SecurityProtocol) -> tuple[str, ...]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from raft import defaults
-from raft.config import values
-from raft.config.authorization import AUTHORIZATION_KEYS, AuthorizationSettings, authorization
+from raft.config import endpoints, values
+from raft.config.authorization import AUTHORIZATION_PROPERTIES, AuthorizationSettings, authorization
 from raft.config.client_listeners import ClientListener, client_listeners, voters_key
 from raft.config.listener_security import (
     HTTPS,
@@ -21,14 +21,16 @@ from raft.config.listener_security import (
     security_to_voters,
 )
 from raft.config.paths import file_path
+from raft.config.property import ROW, Parse, Property, as_text, rows
 from raft.config.security import NO_SECURITY, ClientSecurity
+from raft.config.values import at_least, choice_of
 from raft.errors import ConfigError
 from raft.types import LARGEST_BATCH_BYTES, ZERO_UUID, CleanupPolicy, Endpoint, NodeId, Uuid
 
 Voters = Mapping[NodeId, Endpoint]
-Parse = Callable[[str, str], Any]
 
 _MEBIBYTE = 1 << 20
+_DAY_MS = 86_400_000
 _INT32_MAX = (1 << 31) - 1
 _FRAME_ROOM_BYTES = 64 << 10
 """Room for the rest of the largest Produce request, beside its batch: most of it is the client id, up to 32 KiB."""
@@ -36,51 +38,51 @@ _INT64_MAX = (1 << 63) - 1
 
 QUOTAS_FILE = "raft.quotas.file"
 
-_READ_TOGETHER = frozenset(
-    [
-        "process.roles",
-        "listeners",
-        "advertised.listeners",
-        "controller.listener.names",
-        "log.dir",
-        "log.dirs",
-        "metadata.log.dir",
-        *AUTHORIZATION_KEYS,
-    ]
+# A row has two lines: what programs read, and what people read.
+# fmt: off
+_READ_TOGETHER = (
+    Property("process.roles", as_text, "controller", "the only role that a node has"),
+    Property("listeners", as_text, None,
+        "`NAME://host:port,...`: where it listens; an empty host is all interfaces", "required"),
+    Property("advertised.listeners", as_text, None, "where other nodes and clients reach it", "the listeners"),
+    Property("controller.listener.names", as_text, None,
+        "the listener for voters; others refuse requests in a voter's name"),
+    Property(voters_key("<name>"), as_text, None,
+        "`id@host:port,...`: where clients of a listener reach the voters", "their hosts, with its own port"),
+    Property("log.dirs", as_text, None, "the directory of its log, which it shares with no other node", "required"),
+    Property("log.dir", as_text, None, "the same as log.dirs"),
+    Property("metadata.log.dir", as_text, None, "the same; it is used instead of the others"),
+    *AUTHORIZATION_PROPERTIES,
 )
-_WITHOUT_EFFECT = {
+# fmt: on
+WITHOUT_EFFECT = {
     "controller.quorum.append.linger.ms": "a batch is written when it arrives, never merged or delayed",
     "controller.quorum.auto.join.enable": "the set of voters is static",
 }
+"""Properties of Kafka's nodes that are accepted with a warning, and why."""
 
 
-def _key(name: str, parse: Parse, default: object) -> Any:
-    """Return a field that has the value of one key."""
-    return field(default=default, metadata={"key": name, "parse": parse})
-
-
-def _number(*, at_least: int = 0, at_most: int = _INT32_MAX) -> Parse:
-    return lambda key, value: values.whole_number(key, value, at_least=at_least, at_most=at_most)
-
-
-def _text(_key: str, value: str) -> str:
-    return value
+def _property(name: str, parse: Parse[Any], default: object, meaning: str, default_text: str | None = None) -> Any:
+    """Return a field that has the value of one property; see `Property`."""
+    return field(default=default, metadata={ROW: Property(name, parse, default, meaning, default_text)})
 
 
 def _path(_key: str, value: str) -> Path:
     return file_path(value)
 
 
-_milliseconds = _number()
-_long_milliseconds = _long_or_zero = _number(at_most=_INT64_MAX)
-_timeout = _number(at_least=10)
+_number = at_least(0, at_most=_INT32_MAX)
+_positive = at_least(1, at_most=_INT32_MAX)
+_long = at_least(0, at_most=_INT64_MAX)
+_positive_long = at_least(1, at_most=_INT64_MAX)
+_timeout = at_least(10, at_most=_INT32_MAX)
 """A shorter timeout would expire before any response can arrive (TIMER-1)."""
 
-_bytes = _number(at_least=1)
-_limit = _number(at_least=-1, at_most=_INT64_MAX)
+_limit = at_least(-1, at_most=_INT64_MAX)
 """-1 stands for no limit."""
 
-_long_bytes = _number(at_least=1, at_most=_INT64_MAX)
+
+_cleanup_policy = choice_of(CleanupPolicy, "none, compact or delete")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,38 +98,10 @@ class NodeConfig:
         authorization: who may do what; None if everyone may do everything.
         metrics_security: how the listener of the metrics is secured; None if it is not.
         log_dir: the directory of `meta.properties` and of the partition's directory.
-        cluster_id: None when the configuration has no cluster id.
-        message_max_bytes: largest record batch that it accepts from a client.
-        queued_max_request_bytes: it stops reading from sockets while this many bytes of requests wait. By default
-            64 MiB, or the size of a batch if that is more.
-        socket_request_max_bytes: largest frame that it reads; a larger one ends the connection. None: 100 MiB, or a
-            batch and 1 MiB if that is more.
-        max_connections_per_ip: connections from one address; more are refused.
-        failed_authentication_delay_ms: how late a wrong proof of a client's name gets its response.
-        verify_voter_addresses: accept a voter's requests only from the addresses of its entry in the voters.
-        producer_id_expiration_ms: how long an idempotent producer, or a plain batch write, is remembered after its
-            last write, in log time, unless it is one of the newest; every node of the quorum needs the same value.
-        writer_expiration_ms: the same for streaming queries and other writers of several versions.
-        message_timestamp_after_max_ms: how far a record's timestamp may lie ahead of the leader's clock.
-        transaction_max_timeout_ms: longest duration of a transaction; one that is open for longer is aborted.
-        cleanup_policy: what becomes of old records; every node of the quorum needs the same value.
-        bytes_between_snapshots: a snapshot is made when this many bytes were appended since the last one.
-        snapshot_interval_ms: a snapshot is made after this time, if there are new records.
-        min_cleanable_dirty_ratio: a snapshot that keeps records waits until the new bytes are this part of all.
-        retention_bytes: the log begins later while it is larger, with its snapshots; -1 for no limit.
-        retention_ms: records older than this are removed, if a snapshot covers them; -1 for no limit.
-        delete_retention_ms: how long a record that deletes its key stays after the first snapshot that has it.
-        reserve_bytes: how much of the disk is kept free of records (LOG-24).
-        scrub_bytes_per_second: how fast the node checks its log in the background (LOG-26); 0 checks nothing.
-        scrub_interval_ms: time from one check of the whole log to the next one.
-        metrics_listener: where it serves its metrics and its health over HTTP; None serves none.
-        rack: its rack, or availability zone: clients of the same rack may prefer it to others; None if it has none.
-        node_log_max_bytes: with `kraft serve --log-file`, as in a local quorum: a larger log file is renamed.
-        node_log_old_files: how many renamed log files are kept.
-        quotas_file: with the quotas of clients (`raft.security.quotas`); None if they have none.
-        records_strict: refuse records and transactions on which a Java node's reader would exit.
         warnings: for the operator, one sentence each.
         unknown_keys: those that are ignored, with the known key that is most similar, if one is; in the warnings too.
+
+    The other fields have the values of their properties.
     """
 
     listener: Endpoint
@@ -140,66 +114,94 @@ class NodeConfig:
     log_dir: Path
     warnings: tuple[str, ...] = ()
     unknown_keys: Mapping[str, str | None] = field(default_factory=dict)
-    node_id: NodeId = _key("node.id", _number(), None)
-    cluster_id: str | None = _key("cluster.id", _text, None)
-    voters: Voters = _key("controller.quorum.voters", values.voters, None)
-    bootstrap_servers: tuple[Endpoint, ...] = _key("controller.quorum.bootstrap.servers", values.addresses, ())
-    election_timeout_ms: int = _key("controller.quorum.election.timeout.ms", _timeout, defaults.ELECTION_TIMEOUT_MS)
-    fetch_timeout_ms: int = _key("controller.quorum.fetch.timeout.ms", _timeout, defaults.FETCH_TIMEOUT_MS)
-    election_backoff_max_ms: int = _key(
-        "controller.quorum.election.backoff.max.ms", _milliseconds, defaults.ELECTION_BACKOFF_MAX_MS
-    )
-    request_timeout_ms: int = _key("controller.quorum.request.timeout.ms", _timeout, defaults.REQUEST_TIMEOUT_MS)
-    retry_backoff_ms: int = _key("controller.quorum.retry.backoff.ms", _number(at_least=1), defaults.RETRY_BACKOFF_MS)
-    fetch_max_bytes: int = _key("controller.quorum.fetch.max.bytes", _bytes, defaults.FETCH_MAX_BYTES)
-    fetch_snapshot_max_bytes: int = _key(
-        "controller.quorum.fetch.snapshot.max.bytes", _bytes, defaults.FETCH_SNAPSHOT_MAX_BYTES
-    )
-    segment_bytes: int = _key("metadata.log.segment.bytes", _number(at_least=8 * _MEBIBYTE), defaults.SEGMENT_BYTES)
-    message_max_bytes: int = _key("message.max.bytes", _number(at_least=1, at_most=LARGEST_BATCH_BYTES), 8 * _MEBIBYTE)
-    queued_max_request_bytes: int = _key("queued.max.request.bytes", _bytes, 64 * _MEBIBYTE)
-    socket_request_max_bytes: int | None = _key("socket.request.max.bytes", _bytes, None)
-    max_connections: int = _key("max.connections", _number(at_least=1), 1000)
-    max_connections_per_ip: int = _key("max.connections.per.ip", _number(at_least=1), _INT32_MAX)
-    connections_max_idle_ms: int = _key("connections.max.idle.ms", _number(at_least=1), 600_000)
-    failed_authentication_delay_ms: int = _key("connection.failed.authentication.delay.ms", _milliseconds, 100)
-    producer_id_expiration_ms: int = _key(
-        "producer.id.expiration.ms", _number(at_least=1), defaults.PRODUCER_ID_EXPIRATION_MS
-    )
-    writer_expiration_ms: int = _key("raft.writer.expiration.ms", _long_milliseconds, defaults.WRITER_EXPIRATION_MS)
-    message_timestamp_after_max_ms: int = _key("log.message.timestamp.after.max.ms", _long_milliseconds, 3_600_000)
-    transaction_max_timeout_ms: int = _key(
-        "transaction.max.timeout.ms", _number(at_least=1), defaults.TRANSACTION_MAX_TIMEOUT_MS
-    )
-    cleanup_policy: CleanupPolicy = _key("cleanup.policy", values.cleanup_policy, CleanupPolicy.NONE)
-    bytes_between_snapshots: int = _key(
-        "metadata.log.max.record.bytes.between.snapshots", _long_bytes, defaults.BYTES_BETWEEN_SNAPSHOTS
-    )
-    snapshot_interval_ms: int = _key(
-        "metadata.log.max.snapshot.interval.ms", _long_milliseconds, defaults.SNAPSHOT_INTERVAL_MS
-    )
-    min_cleanable_dirty_ratio: float = _key(
-        "min.cleanable.dirty.ratio", values.ratio, defaults.MIN_CLEANABLE_DIRTY_RATIO
-    )
-    retention_bytes: int = _key(
-        "metadata.max.retention.bytes", _number(at_least=-1, at_most=_INT64_MAX), defaults.RETENTION_BYTES
-    )
-    retention_ms: int = _key(
-        "metadata.max.retention.ms", _number(at_least=-1, at_most=_INT64_MAX), defaults.RETENTION_MS
-    )
-    delete_retention_ms: int = _key("delete.retention.ms", _long_milliseconds, defaults.DELETE_RETENTION_MS)
-    reserve_bytes: int = _key("raft.reserve.bytes", _long_bytes, defaults.RESERVE_BYTES)
-    scrub_bytes_per_second: int = _key("raft.scrub.bytes.per.second", _long_or_zero, defaults.SCRUB_BYTES_PER_SECOND)
-    scrub_interval_ms: int = _key("raft.scrub.interval.ms", _long_milliseconds, defaults.SCRUB_INTERVAL_MS)
-    metrics_listener: Endpoint | None = _key("metrics.listeners", values.http_listener, None)
-    rack: str | None = _key("broker.rack", _text, None)
-    topic_name: str = _key("raft.topic.name", values.topic_name, "__cluster_metadata")
-    topic_id: Uuid = _key("raft.topic.id", values.uuid, Uuid("AAAAAAAAAAAAAAAAAAAAAQ"))
-    verify_voter_addresses: bool = _key("raft.voters.verify.address", values.truth, False)
-    node_log_max_bytes: int = _key("raft.node.log.max.bytes", _number(at_least=1), defaults.NODE_LOG_MAX_BYTES)
-    node_log_old_files: int = _key("raft.node.log.old.files", _number(at_least=1), defaults.NODE_LOG_OLD_FILES)
-    quotas_file: Path | None = _key(QUOTAS_FILE, _path, None)
-    records_strict: bool = _key("raft.records.strict", values.truth, False)
+    # fmt: off
+    node_id: NodeId = _property("node.id", _number, None, "id of this node", "required")
+    cluster_id: str | None = _property("cluster.id", as_text, None,
+        "id of the cluster; later starts refuse another one", ZERO_UUID)
+    voters: Voters = _property("controller.quorum.voters", endpoints.voters, None,
+        "`id@host:port,...` of the voters; a node whose id is not among them is an observer", "required")
+    bootstrap_servers: tuple[Endpoint, ...] = _property("controller.quorum.bootstrap.servers", endpoints.addresses, (),
+        "`host:port,...` of some nodes, from which an observer without voters gets the leader", "")
+    election_timeout_ms: int = _property("controller.quorum.election.timeout.ms", _timeout,
+        defaults.ELECTION_TIMEOUT_MS, "between two rounds of votes there are one to two election timeouts")
+    fetch_timeout_ms: int = _property("controller.quorum.fetch.timeout.ms", _timeout, defaults.FETCH_TIMEOUT_MS,
+        "a follower without a successful fetch for so long starts a pre-vote")
+    election_backoff_max_ms: int = _property("controller.quorum.election.backoff.max.ms", _number,
+        defaults.ELECTION_BACKOFF_MAX_MS, "longest wait of a voter for better successors of a resigned leader")
+    request_timeout_ms: int = _property("controller.quorum.request.timeout.ms", _timeout, defaults.REQUEST_TIMEOUT_MS,
+        "how long to wait for the response of another node")
+    retry_backoff_ms: int = _property("controller.quorum.retry.backoff.ms", _positive, defaults.RETRY_BACKOFF_MS,
+        "how long no request is sent to a node after a failed one")
+    fetch_max_bytes: int = _property("controller.quorum.fetch.max.bytes", _positive, defaults.FETCH_MAX_BYTES,
+        "most bytes of records in a fetch")
+    fetch_snapshot_max_bytes: int = _property("controller.quorum.fetch.snapshot.max.bytes", _positive,
+        defaults.FETCH_SNAPSHOT_MAX_BYTES, "most bytes of a snapshot to fetch at once")
+    segment_bytes: int = _property("metadata.log.segment.bytes", at_least(8 * _MEBIBYTE, at_most=_INT32_MAX),
+        defaults.SEGMENT_BYTES, "largest segment file of the log")
+    message_max_bytes: int = _property("message.max.bytes", at_least(1, at_most=LARGEST_BATCH_BYTES),
+        8 * _MEBIBYTE,
+        "largest record batch from a client, and so the largest micro-batch that Spark writes; kraft.max.request.size "
+        "of the client must allow it too")
+    queued_max_request_bytes: int = _property("queued.max.request.bytes", _positive, 64 * _MEBIBYTE,
+        "it stops reading from sockets while this many bytes of requests wait; at least message.max.bytes")
+    socket_request_max_bytes: int | None = _property("socket.request.max.bytes", _positive, None,
+        "largest request that is read; a larger one ends the connection", "104857600, or message.max.bytes and 1 MiB")
+    max_connections: int = _property("max.connections", _positive, 1000,
+        "with one more, the one that was idle for longest is closed, of the user that has most of them")
+    max_connections_per_ip: int = _property("max.connections.per.ip", _positive, _INT32_MAX,
+        "connections from one address; more are refused")
+    connections_max_idle_ms: int = _property("connections.max.idle.ms", _positive, 600_000,
+        "a connection without requests for so long is closed")
+    failed_authentication_delay_ms: int = _property("connection.failed.authentication.delay.ms", _number, 100,
+        "how late a wrong proof of a client's name gets its response")
+    producer_id_expiration_ms: int = _property("producer.id.expiration.ms", _positive,
+        defaults.PRODUCER_ID_EXPIRATION_MS,
+        "how long an idempotent producer, or a plain batch write, is remembered after its last write, in log time, "
+        "unless it is one of the newest 1,000; the same on all nodes")
+    writer_expiration_ms: int = _property("raft.writer.expiration.ms", _long, defaults.WRITER_EXPIRATION_MS,
+        "the same for streaming queries and other writers of several versions")
+    message_timestamp_after_max_ms: int = _property("log.message.timestamp.after.max.ms", _long, 3_600_000,
+        "how far the timestamp of a record may be ahead of the leader's clock; others are refused")
+    transaction_max_timeout_ms: int = _property("transaction.max.timeout.ms", _positive,
+        defaults.TRANSACTION_MAX_TIMEOUT_MS,
+        "a transaction, or a write in several parts, that is open for longer is aborted")
+    cleanup_policy: CleanupPolicy = _property("cleanup.policy", _cleanup_policy, CleanupPolicy.NONE,
+        "`none` keeps all records, `compact` the newest of each key, `delete` those that the retention allows; the "
+        "same on all nodes")
+    bytes_between_snapshots: int = _property("metadata.log.max.record.bytes.between.snapshots", _positive_long,
+        20 * _MEBIBYTE, "a snapshot is made when this many bytes were appended since the last one")
+    snapshot_interval_ms: int = _property("metadata.log.max.snapshot.interval.ms", _long, 3_600_000,
+        "a snapshot is made after this time, if there are new records")
+    min_cleanable_dirty_ratio: float = _property("min.cleanable.dirty.ratio", values.ratio, 0.5,
+        "under compact, a snapshot waits until the new bytes are this part of the new bytes and the last snapshot")
+    retention_bytes: int = _property("metadata.max.retention.bytes", _limit, 100 * _MEBIBYTE,
+        "what snapshots cover is removed from the log while both are larger than this; -1 is no limit")
+    retention_ms: int = _property("metadata.max.retention.ms", _limit, 7 * _DAY_MS,
+        "records older than this are removed, if a snapshot covers them; -1 is no limit")
+    delete_retention_ms: int = _property("delete.retention.ms", _long, _DAY_MS,
+        "how long a record that deletes its key stays after the first snapshot that has it")
+    reserve_bytes: int = _property("raft.reserve.bytes", _positive_long, 64 * _MEBIBYTE,
+        "how much of the disk is kept free of records (LOG-24)")
+    scrub_bytes_per_second: int = _property("raft.scrub.bytes.per.second", _long, _MEBIBYTE,
+        "how fast the node checks its log in the background (LOG-26); 0 is no check")
+    scrub_interval_ms: int = _property("raft.scrub.interval.ms", _long, _DAY_MS,
+        "time from one check of the whole log to the next one")
+    metrics_listener: Endpoint | None = _property("metrics.listeners", endpoints.http_listener, None,
+        "`HTTP://host:port` or `HTTPS://host:port`, where it serves its metrics and its health")
+    rack: str | None = _property("broker.rack", as_text, None,
+        "its rack, or availability zone: clients of the same rack may prefer it")
+    topic_name: str = _property("raft.topic.name", values.topic_name, "__cluster_metadata", "name of the topic")
+    topic_id: Uuid = _property("raft.topic.id", values.uuid, Uuid("AAAAAAAAAAAAAAAAAAAAAQ"), "id of the topic")
+    verify_voter_addresses: bool = _property("raft.voters.verify.address", values.truth, False,
+        "accept a voter's requests only from the addresses of its entry in the voters")
+    node_log_max_bytes: int = _property("raft.node.log.max.bytes", _positive, 16 * _MEBIBYTE,
+        "with `kraft serve --log-file`, as in a local quorum: a larger log file is renamed")
+    node_log_old_files: int = _property("raft.node.log.old.files", _positive, 4, "how many renamed log files are kept")
+    quotas_file: Path | None = _property(QUOTAS_FILE, _path, None,
+        "file with the quotas of clients, such as conf/quotas.toml")
+    records_strict: bool = _property("raft.records.strict", values.truth, False,
+        "refuse records and transactions on which a Java node's reader would exit")
+    # fmt: on
 
     @classmethod
     def from_properties(cls, properties: Mapping[str, str]) -> NodeConfig:
@@ -209,11 +211,7 @@ class NodeConfig:
             ConfigError: a key is missing or has a wrong value; says which, and what is expected.
         """
         given = {key: value.strip() for key, value in properties.items()}
-        parsed = {
-            known.name: known.metadata["parse"](known.metadata["key"], given[known.metadata["key"]])
-            for known in _keyed_fields()
-            if given.get(known.metadata["key"])
-        }
+        parsed = {name: row.parse(row.name, given[row.name]) for name, row in rows(cls).items() if given.get(row.name)}
         node_id, voters = _quorum(parsed)
         _check_sizes(parsed)
         _check_roles(given)
@@ -222,20 +220,15 @@ class NodeConfig:
         metrics = parsed.get("metrics_listener")
         metrics_security = listener_security(given, metrics) if metrics and metrics.name == HTTPS else None
         refuse_unused(given, security if metrics_security is None else {**security, HTTPS: metrics_security})
-        unknown_keys = _unknown_keys(given)
+        unknown_keys = _unknown_keys(given, (listener, *for_clients))
+        listed = endpoints.listeners("advertised.listeners", given.get("advertised.listeners", ""))
+        advertised = {endpoint.name: endpoint for endpoint in listed}
         return cls(
             **parsed | {"voters": voters},
             listener=listener,
-            advertised=_advertised(given, listener, voters.get(node_id)),
+            advertised=_advertised(given, advertised.get(listener.name), listener, voters.get(node_id)),
             client_listeners=client_listeners(
-                given,
-                for_clients,
-                node_id=node_id,
-                voters=voters,
-                advertised={
-                    endpoint.name: endpoint
-                    for endpoint in values.listeners("advertised.listeners", given.get("advertised.listeners", ""))
-                },
+                given, for_clients, node_id=node_id, voters=voters, advertised=advertised
             ),
             security=security,
             security_to_voters=security_to_voters(given, listener, security[listener.name]),
@@ -247,8 +240,8 @@ class NodeConfig:
         )
 
 
-def _keyed_fields() -> list[Any]:
-    return [known for known in fields(NodeConfig) if "key" in known.metadata]
+NODE_PROPERTIES = (*rows(NodeConfig).values(), *_READ_TOGETHER)
+"""The table, without the properties for TLS and SASL."""
 
 
 def _quorum(parsed: Mapping[str, Any]) -> tuple[NodeId, Voters]:
@@ -292,7 +285,7 @@ def _check_roles(given: Mapping[str, str]) -> None:
 
 def _listeners(given: Mapping[str, str]) -> tuple[Endpoint, tuple[Endpoint, ...]]:
     """Return the listener for voters, which serves clients too, and the listeners for clients only."""
-    listeners = values.listeners("listeners", given.get("listeners", ""))
+    listeners = endpoints.listeners("listeners", given.get("listeners", ""))
     names = [name.upper() for name in values.words(given.get("controller.listener.names", ""))]
     for_voters = [listener for listener in listeners if not names or listener.name in names]
     if len(for_voters) != 1:
@@ -305,18 +298,19 @@ def _listeners(given: Mapping[str, str]) -> tuple[Endpoint, tuple[Endpoint, ...]
     return for_voters[0], tuple(listener for listener in listeners if listener is not for_voters[0])
 
 
-def _advertised(given: Mapping[str, str], listener: Endpoint, as_voter: Endpoint | None) -> Endpoint:
-    for advertised in values.listeners("advertised.listeners", given.get("advertised.listeners", "")):
-        if advertised.name == listener.name:
-            if values.is_every_interface(advertised.host):
-                raise values.refuse(
-                    "advertised.listeners",
-                    given["advertised.listeners"],
-                    "hosts that other nodes and clients can connect to; 0.0.0.0, [::] and an empty host belong into "
-                    "listeners",
-                )
-            return advertised
-    if not values.is_every_interface(listener.host):
+def _advertised(
+    given: Mapping[str, str], advertised: Endpoint | None, listener: Endpoint, as_voter: Endpoint | None
+) -> Endpoint:
+    if advertised is not None:
+        if endpoints.is_every_interface(advertised.host):
+            raise values.refuse(
+                "advertised.listeners",
+                given["advertised.listeners"],
+                "hosts that other nodes and clients can connect to; 0.0.0.0, [::] and an empty host belong into "
+                "listeners",
+            )
+        return advertised
+    if not endpoints.is_every_interface(listener.host):
         return listener
     if as_voter is not None:
         return Endpoint(as_voter.host, as_voter.port, listener.name)
@@ -337,20 +331,19 @@ def _log_dir(given: Mapping[str, str]) -> Path:
     raise ConfigError("log.dirs is missing: expected a directory for the log")
 
 
-def _unknown_keys(given: Mapping[str, str]) -> dict[str, str | None]:
-    keys = {known.metadata["key"] for known in _keyed_fields()} | _READ_TOGETHER
-    listeners = values.listeners("listeners", given.get("listeners", ""))
-    keys.update(map(voters_key, listeners))
+def _unknown_keys(given: Mapping[str, str], listeners: Collection[Endpoint]) -> dict[str, str | None]:
+    keys = {row.name for row in NODE_PROPERTIES} - {voters_key("<name>")}
+    keys.update(voters_key(listener.name) for listener in listeners)
     keys.update(security_keys(given, [*(listener.name for listener in listeners), HTTPS]))
-    unknown = (key for key in given if key not in keys and key not in _WITHOUT_EFFECT)
+    unknown = (key for key in given if key not in keys and key not in WITHOUT_EFFECT)
     return {key: next(iter(difflib.get_close_matches(key, keys, n=1)), None) for key in unknown}
 
 
 def _warnings(given: Mapping[str, str], unknown: Mapping[str, str | None]) -> list[str]:
     found = []
     for key in given:
-        if key in _WITHOUT_EFFECT:
-            found.append(f"{key} has no effect here: {_WITHOUT_EFFECT[key]}")
+        if key in WITHOUT_EFFECT:
+            found.append(f"{key} has no effect here: {WITHOUT_EFFECT[key]}")
         elif key in unknown:
             near = unknown[key]
             found.append(f"unknown key {key} is ignored" + (f"; did you mean {near}?" if near else ""))

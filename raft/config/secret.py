@@ -1,10 +1,15 @@
-"""A text that must not be printed, such as a password."""
+"""Texts that must not be printed, such as passwords, and how they are recognized."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
-from raft.config.values import HIDDEN
+_SECRET = re.compile(r"password|secret|jaas|token|credential|private[._-]?key", re.IGNORECASE)
+"""What the name of a key with a secret value contains."""
+
+HIDDEN = "[hidden]"
+"""What is printed in place of a secret, as in Kafka (ConfigDef.Type.PASSWORD)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,3 +27,8 @@ class Secret:
 
     def __str__(self) -> str:
         return HIDDEN
+
+
+def is_secret(key: str) -> bool:
+    """Whether a value may be a secret, judging by the name of its key."""
+    return _SECRET.search(key) is not None

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from raft.config import values
+from raft.config.property import Property, as_text
 from raft.config.secret import Secret
 from raft.errors import ConfigError
 
@@ -26,21 +27,6 @@ MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 """The SASL mechanisms that are supported."""
 
 TLS_VERSIONS = ("TLSv1.2", "TLSv1.3")
-
-TLS_KEYS = (
-    "ssl.keystore.type",
-    "ssl.keystore.location",
-    "ssl.key.password",
-    "ssl.truststore.type",
-    "ssl.truststore.location",
-    "ssl.truststore.certificates",
-    "ssl.enabled.protocols",
-    "ssl.endpoint.identification.algorithm",
-)
-"""The keys for TLS that a client and a listener have."""
-
-CLIENT_KEYS = ("security.protocol", *TLS_KEYS, "sasl.mechanism", "sasl.jaas.config")
-"""The keys of a client."""
 
 _PEM = "PEM, the only type that is supported; `openssl pkcs12 -in STORE.p12 -out STORE.pem` makes such a file"
 
@@ -62,6 +48,36 @@ class SecurityProtocol(Enum):
     def uses_sasl(self) -> bool:
         """Whether the client proves its name by SASL."""
         return self in (SecurityProtocol.SASL_PLAINTEXT, SecurityProtocol.SASL_SSL)
+
+
+# A row has two lines: what programs read, and what people read.
+# fmt: off
+TLS_PROPERTIES = (
+    Property("ssl.truststore.type", as_text, "PEM", "the only type that is supported"),
+    Property("ssl.truststore.location", as_text, None,
+        "PEM file with the authorities that are trusted", "those that the system trusts"),
+    Property("ssl.truststore.certificates", as_text, None, "the same as text, instead of the file"),
+    Property("ssl.keystore.type", as_text, "PEM", "the only type that is supported"),
+    Property("ssl.keystore.location", as_text, None,
+        "PEM file with private key and certificates of the client or node"),
+    Property("ssl.key.password", as_text, None, "password of the private key, as a reference such as `${env:NAME}`"),
+    Property("ssl.enabled.protocols", as_text, ",".join(TLS_VERSIONS), "versions of TLS"),
+    Property("ssl.endpoint.identification.algorithm", as_text, "https",
+        "`https`; or empty: the names of hosts are not checked"),
+)
+"""The properties for TLS that a client and a listener have."""
+
+_PROTOCOL = Property("security.protocol", values.choice_of(SecurityProtocol), SecurityProtocol.PLAINTEXT,
+    "how connections are secured, as the listener of the nodes asks for")
+CLIENT_PROPERTIES = (
+    _PROTOCOL,
+    *TLS_PROPERTIES,
+    Property("sasl.mechanism", as_text, None, "how the client proves its name, with SASL"),
+    Property("sasl.jaas.config", as_text, None,
+        "its name and password, in Kafka's form, with the password as a reference such as `${file:PATH:KEY}`"),
+)
+"""The properties of a client."""
+# fmt: on
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,15 +142,14 @@ def client_security(given: Mapping[str, str], *, named: Callable[[str], str] = s
     """Return how the connections of a client are secured.
 
     Args:
-        given: the values of `CLIENT_KEYS`, and perhaps of other keys.
+        given: the values of `CLIENT_PROPERTIES`, and perhaps of other keys.
         named: returns the name that the user has for a key, for messages.
 
     Raises:
         ConfigError: a value is wrong or missing, or a key of `ssl.*` and `sasl.*` is not supported.
     """
-    refuse_unsupported(given, CLIENT_KEYS, named=named)
-    text = given.get("security.protocol", "").strip() or SecurityProtocol.PLAINTEXT.value
-    protocol = security_protocol(named("security.protocol"), text)
+    refuse_unsupported(given, (row.name for row in CLIENT_PROPERTIES), named=named)
+    protocol = _PROTOCOL.value_in(given, named=named)
     _refuse_unused(given, protocol, named)
     tls = tls_settings(given, named=named) if protocol.uses_tls else None
     if not protocol.uses_sasl:
@@ -147,18 +162,6 @@ def client_security(given: Mapping[str, str], *, named: Callable[[str], str] = s
             'username="..." password="...";'
         )
     return ClientSecurity(protocol=protocol, tls=tls, sasl=SaslSettings(mechanism=mechanism, jaas=Secret(jaas)))
-
-
-def security_protocol(key: str, text: str) -> SecurityProtocol:
-    """Parse the name of a protocol.
-
-    Raises:
-        ConfigError: it is none.
-    """
-    try:
-        return SecurityProtocol[text.upper()]
-    except KeyError:
-        raise values.refuse(key, text, ", ".join(SecurityProtocol.__members__)) from None
 
 
 def sasl_mechanism(key: str, text: str, protocol: SecurityProtocol) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from raft.config.values import HIDDEN, is_secret
+from raft.config.secret import HIDDEN, is_secret
 from raft.errors import ConfigError
 from raft.properties import parse_properties
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from raft.core.effects import ControlBatch
-from raft.core.fetching import wake_fetches
+from raft.core.fetches import wake_fetches
 from raft.core.roles import Leader
 from raft.core.state import State
 from raft.transactions import AbortedTransaction, OpenTransaction

@@ -105,7 +105,7 @@ class RollLog:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CutLog:
+class DeleteBeforeSnapshot:
     """Remove the log before the end of a snapshot that is on disk."""
 
     start: OffsetAndEpoch
@@ -221,7 +221,7 @@ Effect = (
     | CheckSnapshot
     | InstallSnapshot
     | RollLog
-    | CutLog
+    | DeleteBeforeSnapshot
     | FlushLog
     | SendRequest
     | Disconnect

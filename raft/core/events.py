@@ -216,7 +216,7 @@ class SnapshotChecked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LogCutRequested:
+class DeleteBeforeSnapshotRequested:
     """The log is to begin at the end of a snapshot that is on disk; what was before is removed (SNAPSHOT-3).
 
     Fields:
@@ -251,7 +251,7 @@ StorageEvent = (
     | SnapshotDue
     | SnapshotMade
     | SnapshotChecked
-    | LogCutRequested
+    | DeleteBeforeSnapshotRequested
 )
 """What the disk of this node has done, or what is wanted of it."""
 

@@ -8,9 +8,9 @@ go on, and end the wait.
 from __future__ import annotations
 
 from raft.core.events import AppendRequested
-from raft.core.parking import PendingAppend
 from raft.core.roles import Leader
 from raft.core.state import State
+from raft.core.waiting_requests import PendingAppend
 from raft.errors import ErrorCode
 from raft.types import BatchHeader, Offset
 from raft.writers import is_part, tag_of

@@ -93,10 +93,10 @@ class LogView:
     def restart_at(self, contents: SnapshotSummary) -> None:
         """Drop everything: a snapshot replaces the log, which now begins at its end."""
         self.end_offset = contents.end.offset
-        self.cut(contents.end, shows_snapshot=contents.shows_records)
+        self.delete_before(contents.end, shows_snapshot=contents.shows_records)
         self._epochs = EpochCache(contents.epochs)
 
-    def cut(self, start: OffsetAndEpoch, *, shows_snapshot: bool) -> None:
+    def delete_before(self, start: OffsetAndEpoch, *, shows_snapshot: bool) -> None:
         """Drop the records before `start`. Their epochs stay, because clients ask for them.
 
         Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from raft.core.appending import on_appends
+from raft.core.appends import on_appends
 from raft.core.checks import unknown_partition_refusal
 from raft.core.commits import maybe_advance_high_watermark
 from raft.core.config import CoreConfig, Draw
@@ -15,10 +15,10 @@ from raft.core.events import (
     AppendRequested,
     AppendsRequested,
     DamageReported,
+    DeleteBeforeSnapshotRequested,
     DiskMeasured,
     DiskWaiting,
     Event,
-    LogCutRequested,
     LogFlushed,
     ProducerInitRequested,
     ReadIndexRequested,
@@ -37,9 +37,8 @@ from raft.core.events import (
     TimePassed,
     TransactionEndRequested,
 )
-from raft.core.fetching import on_client_fetch, on_fetch, wake_fetches
+from raft.core.fetches import on_client_fetch, on_fetch, wake_fetches
 from raft.core.invariants import check_invariants
-from raft.core.loading import on_snapshot_checked
 from raft.core.log_view import LogView
 from raft.core.messages import (
     BeginQuorumEpochRequest,
@@ -51,17 +50,18 @@ from raft.core.messages import (
     VoteRequest,
 )
 from raft.core.moves import become_resigned, settle_election
-from raft.core.parking import WaitingCounts
+from raft.core.outgoing_requests import send_requests
 from raft.core.read_index import on_read_index
-from raft.core.repairing import on_damage_reported, on_repair_ended
-from raft.core.requesting import send_requests
+from raft.core.repairs import on_damage_reported, on_repair_ended
 from raft.core.responses import on_failure, on_response
 from raft.core.roles import Follower, Leader, Role, Unattached
-from raft.core.snapshots import on_cut_requested, on_fetch_snapshot, on_snapshot_due, on_snapshot_made
+from raft.core.snapshot_load import on_snapshot_checked
+from raft.core.snapshots import on_deletion_requested, on_fetch_snapshot, on_snapshot_due, on_snapshot_made
 from raft.core.startup import foreign_state, lost_state, starting_role
 from raft.core.state import State
 from raft.core.timers import check_quorum, finish_shutdown, handle_deadlines, next_deadline_ms
 from raft.core.transactions import on_producer_init, on_transaction_end
+from raft.core.waiting_requests import WaitingCounts
 from raft.errors import LocalProtocolError
 from raft.transactions import ProducerState, ProducerStateImage, TransactionTable
 from raft.types import ElectionState, Endpoint, Epoch, NodeId, Offset, OffsetAndEpoch
@@ -193,8 +193,8 @@ class RaftCore:
                 on_snapshot_made(state, event.snapshot)
             case SnapshotChecked():
                 on_snapshot_checked(state, event, now_ms)
-            case LogCutRequested():
-                on_cut_requested(state, event)
+            case DeleteBeforeSnapshotRequested():
+                on_deletion_requested(state, event)
             case _:
                 assert_never(event)
 

@@ -9,10 +9,10 @@ from raft.core.appender import Appender
 from raft.core.effects import AppendLeaderChange, HaltCause
 from raft.core.progress import QuorumProgress
 from raft.core.roles import Candidate, Follower, Leader, Prospective, Resigned, Unattached
-from raft.core.standing_aside import begin_round
 from raft.core.state import State
 from raft.core.tally import Tally
 from raft.core.transactions import take_over_transactions
+from raft.core.unfit_voters import begin_round
 from raft.types import Epoch, LeaderAndEpoch, NodeId, Offset
 
 

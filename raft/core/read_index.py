@@ -16,9 +16,9 @@ from itertools import takewhile
 
 from raft.core.events import ReadIndexRequested
 from raft.core.messages import ReadIndexResponse
-from raft.core.parking import PendingAppend, PendingRead
 from raft.core.roles import Leader
 from raft.core.state import State
+from raft.core.waiting_requests import PendingAppend, PendingRead
 from raft.errors import ErrorCode
 from raft.types import NodeId
 

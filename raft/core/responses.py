@@ -9,8 +9,7 @@ from raft.core.effects import Disconnect, HaltCause
 from raft.core.epochs import can_be_adopted
 from raft.core.events import Failure
 from raft.core.failover import on_connection_refused
-from raft.core.following import on_fetch_response
-from raft.core.loading import on_snapshot_piece, stop_loading
+from raft.core.fetch_responses import on_fetch_response
 from raft.core.messages import (
     BeginQuorumEpochRequest,
     BeginQuorumEpochResponse,
@@ -29,9 +28,10 @@ from raft.core.messages import (
 )
 from raft.core.moves import adopt, become_candidate, settle_election
 from raft.core.read_index import voter_confirmed
-from raft.core.repairing import on_repair_response
+from raft.core.repairs import on_repair_response
 from raft.core.request_manager import InflightRequest
 from raft.core.roles import Candidate, Leader, Prospective, Resigned
+from raft.core.snapshot_load import on_snapshot_piece, stop_loading
 from raft.core.state import State
 from raft.errors import ErrorCode, error_name
 from raft.types import NodeId

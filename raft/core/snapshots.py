@@ -6,8 +6,8 @@ Source: Kafka KafkaRaftClient.handleFetchSnapshotRequest, maybeClean.
 from __future__ import annotations
 
 from raft.core.checks import cluster_refusal
-from raft.core.effects import CutLog, RollLog
-from raft.core.events import LogCutRequested
+from raft.core.effects import DeleteBeforeSnapshot, RollLog
+from raft.core.events import DeleteBeforeSnapshotRequested
 from raft.core.messages import FetchSnapshotRequest, FetchSnapshotResponse
 from raft.core.roles import Leader
 from raft.core.state import State
@@ -62,14 +62,14 @@ def on_snapshot_made(state: State, snapshot: OffsetAndEpoch) -> None:
         state.newest_snapshot = snapshot
 
 
-def on_cut_requested(state: State, event: LogCutRequested) -> None:
+def on_deletion_requested(state: State, event: DeleteBeforeSnapshotRequested) -> None:
     """Let the log begin at the end of a snapshot. A log that begins there already, or later, stays as it is."""
     start = event.start
     if start.offset <= state.log.start_offset:
         return
     committed = min(state.known_committed, state.flushes.durable_end)
-    assert start.offset <= committed, f"a cut at {start}, committed and durable up to {committed}"
+    assert start.offset <= committed, f"a log start at {start}, committed and durable up to {committed}"
     stable = state.transactions.last_stable_offset(state.known_committed)
-    assert start.offset <= stable, f"a cut at {start}, the last stable offset is {stable}"
-    state.log.cut(start, shows_snapshot=event.shows_records)
-    state.emit(CutLog(start=start))
+    assert start.offset <= stable, f"a log start at {start}, the last stable offset is {stable}"
+    state.log.delete_before(start, shows_snapshot=event.shows_records)
+    state.emit(DeleteBeforeSnapshot(start=start))

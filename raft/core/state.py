@@ -23,11 +23,11 @@ from raft.core.effects import (
 from raft.core.flushes import FlushLedger
 from raft.core.log_view import LogView
 from raft.core.messages import AppendResponse, ClientResponse, FetchResponse, ReadIndexResponse, Response
-from raft.core.parking import ParkedFetch, PendingAppend, PendingRead, WaitingRequests
 from raft.core.refusals import Refusals
 from raft.core.request_manager import RequestManager
 from raft.core.roles import Follower, Leader, Prospective, Role, election_state, known_leader
 from raft.core.transitions import check_move, check_update
+from raft.core.waiting_requests import ParkedFetch, PendingAppend, PendingRead, WaitingRequests
 from raft.errors import ErrorCode
 from raft.transactions import (
     AbortedTransaction,

@@ -6,14 +6,14 @@ from typing import assert_never
 
 from raft.core.commits import end_overdue_appends
 from raft.core.effects import Disconnect, ShutdownFinished
-from raft.core.fetching import end_overdue_fetches
+from raft.core.fetches import end_overdue_fetches
 from raft.core.held_writes import update_write_hold
 from raft.core.moves import become_prospective, become_resigned, become_unattached, leave_prospective
 from raft.core.read_index import end_overdue_reads
 from raft.core.roles import Candidate, Follower, Leader, Prospective, Resigned, Role, Unattached
-from raft.core.standing_aside import reason_to_resign
 from raft.core.state import State
 from raft.core.transactions import abort_overdue_transactions
+from raft.core.unfit_voters import reason_to_resign
 from raft.types import Epoch
 
 

@@ -13,10 +13,10 @@ from collections.abc import Iterable
 from raft.core.appender import LAST_PRODUCER_EPOCH, Appender
 from raft.core.disk_room import FULL_DISK
 from raft.core.events import AppendRequested, ProducerInitRequested, TransactionEndRequested
-from raft.core.parking import PendingAppend
 from raft.core.read_index import respond_when_confirmed, wait_for_commit
 from raft.core.roles import Leader
 from raft.core.state import State
+from raft.core.waiting_requests import PendingAppend
 from raft.errors import ErrorCode
 from raft.transactions import OpenTransaction, TransactionalProducer
 from raft.types import BatchHeader, ControlType, Offset, TransactionalId, WriteCommit, WritePart

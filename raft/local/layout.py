@@ -1,8 +1,6 @@
 """The file `quorum.json` of a local quorum, in its data directory beside one folder for each voter.
 
 {"version": 2, "clusterId": "...", "ports": {"1": 40001, "2": 40002}, "voterPorts": {"1": 40003, "2": 40004}}
-
-Version 1 had no separate ports for voters.
 """
 
 from __future__ import annotations
@@ -14,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from raft.errors import ConfigError
-from raft.local.listening import LOOPBACK, ListenAddress
+from raft.local.listen_address import LOOPBACK, ListenAddress
 from raft.local.ports import free_ports, is_free
 from raft.storage.atomic_file import replace_file
 from raft.storage.disk import DiskFiles
@@ -79,7 +77,7 @@ class Layout:
         if base_port is not None:
             drawn = list(range(base_port, base_port + 2 * voters))
             _check_free(drawn, voters, listen)
-        elif known is not None and known.voter_ports:
+        elif known is not None:
             drawn = known._ports_now(listen)
         else:
             drawn = free_ports(2 * voters, hosts={LOOPBACK.bind, listen.bind})
@@ -180,14 +178,13 @@ def _read(data_dir: Path) -> Layout | None:
     content = files.read(_FILE)
     try:
         read = json.loads(content)
-        if read["version"] > _VERSION:
-            raise ConfigError(f"{path} has version {read['version']}, expected 1 to {_VERSION}")
-        voter_ports = read["voterPorts"] if read["version"] > 1 else {}
+        if read["version"] != _VERSION:
+            raise ConfigError(f"{path} has version {read['version']}, expected {_VERSION}")
         return Layout(
             data_dir=data_dir,
             cluster_id=read["clusterId"],
             ports={NodeId(int(node_id)): int(port) for node_id, port in read["ports"].items()},
-            voter_ports={NodeId(int(node_id)): int(port) for node_id, port in voter_ports.items()},
+            voter_ports={NodeId(int(node_id)): int(port) for node_id, port in read["voterPorts"].items()},
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ConfigError(f"{path} does not describe a quorum: {error!r}") from error

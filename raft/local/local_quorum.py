@@ -15,7 +15,7 @@ from raft.client import Client, ClientSettings
 from raft.client.settings import DEFAULT_REQUEST_TIMEOUT_MS
 from raft.errors import ConfigError, QuorumUnavailableError, RaftError, StorageError
 from raft.local.layout import Layout
-from raft.local.listening import LOOPBACK, ListenAddress
+from raft.local.listen_address import LOOPBACK, ListenAddress
 from raft.local.local_security import CLIENT_FILE, LocalSecurity
 from raft.local.lock import lock_patiently
 from raft.local.ports import free_ports

@@ -18,7 +18,7 @@ _SNAPSHOT = "kafka.server:type=SnapshotEmitter"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SnapshotFile:
+class SnapshotSize:
     """The newest snapshot: its end, its size, and its age by the time of its file."""
 
     end_offset: int
@@ -40,7 +40,7 @@ class DirectoryFigures:
     log_bytes: int
     segments: int
     snapshots: int
-    newest: SnapshotFile | None
+    newest: SnapshotSize | None
 
 
 def look_at(directory: ReplicaDirectory) -> DirectoryFigures:
@@ -55,7 +55,7 @@ def look_at(directory: ReplicaDirectory) -> DirectoryFigures:
         end = snapshots[-1]
         size_bytes = directory.snapshots.size_bytes(end)
         changed_s = Path(directory.snapshots.path_of(end)).stat().st_mtime
-        newest = SnapshotFile(end_offset=end.offset, size_bytes=size_bytes, age_s=max(0.0, time.time() - changed_s))
+        newest = SnapshotSize(end_offset=end.offset, size_bytes=size_bytes, age_s=max(0.0, time.time() - changed_s))
     return DirectoryFigures(
         log_bytes=directory.log.size_bytes(),
         segments=len(directory.log.segment_bases),

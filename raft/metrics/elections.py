@@ -25,7 +25,7 @@ class Ballot(Enum):
     STANDARD = "standard"
 
 
-class Outcome(Enum):
+class ElectionOutcome(Enum):
     """What became of a vote that was asked for."""
 
     GRANTED = "granted"
@@ -36,7 +36,7 @@ class Vote(NamedTuple):
     """A kind of vote and what became of it."""
 
     ballot: Ballot
-    outcome: Outcome
+    outcome: ElectionOutcome
 
 
 class Elections:
@@ -84,13 +84,13 @@ class Elections:
     def _count_response(self, request: VoteRequest | None, response: VoteResponse) -> None:
         if request is None or response.error != ErrorCode.NONE or response.leader.epoch < request.epoch:
             return
-        outcome = Outcome.GRANTED if response.vote_granted else Outcome.REFUSED
+        outcome = ElectionOutcome.GRANTED if response.vote_granted else ElectionOutcome.REFUSED
         self.received[Vote(_ballot_of(request), outcome)] += 1
 
     def _count_cast(self, request: VoteRequest, effects: Sequence[Effect]) -> None:
         for effect in effects:
             if isinstance(effect, SendResponse) and isinstance(effect.response, VoteResponse):
-                outcome = Outcome.GRANTED if effect.response.vote_granted else Outcome.REFUSED
+                outcome = ElectionOutcome.GRANTED if effect.response.vote_granted else ElectionOutcome.REFUSED
                 self.cast[Vote(_ballot_of(request), outcome)] += 1
 
     def _count_change(self, change: RoleChanged, following: Sequence[RoleChanged], now_ms: int) -> None:

@@ -12,7 +12,7 @@ from raft.core import RaftCore
 from raft.runtime.client_quotas import Throttled
 from raft.runtime.disk import Disk
 from raft.security.operations import Operation
-from raft.security.outcomes import Outcome
+from raft.security.outcomes import AuthenticationOutcome
 from raft.security.quotas import Entity, QuotaKind
 from raft.storage.damage import DamageReport
 from raft.storage.scrub import ScrubProgress
@@ -75,7 +75,7 @@ class NodeFigures:
     free_bytes: int | None
     scrub: ScrubProgress
     damage: DamageReport
-    authentications: Mapping[tuple[str, Outcome], int]
+    authentications: Mapping[tuple[str, AuthenticationOutcome], int]
     unauthorized: Mapping[Operation, int]
     certificates: Mapping[str, datetime]
     outdated: Mapping[str, int]

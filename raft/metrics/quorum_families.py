@@ -8,13 +8,13 @@ from prometheus_client.core import Metric
 
 from raft.core import RaftCore
 from raft.core.roles import Follower, Leader
-from raft.metrics.elections import Ballot, Elections, Outcome, Vote
+from raft.metrics.elections import Ballot, ElectionOutcome, Elections, Vote
 from raft.metrics.families import counter, gauge, gauges
 from raft.metrics.leader_contact import LeaderContact
 
 _BALLOT = ["ballot"]
 _VOTE = ["ballot", "outcome"]
-_VOTES = [Vote(ballot, outcome) for ballot in Ballot for outcome in Outcome]
+_VOTES = [Vote(ballot, outcome) for ballot in Ballot for outcome in ElectionOutcome]
 
 
 def election_families(elections: Elections) -> Iterator[Metric]:

@@ -9,14 +9,16 @@ from prometheus_client.core import Metric
 from raft.metrics.families import counter, gauges
 from raft.metrics.figures import NodeFigures
 from raft.security.operations import Operation
-from raft.security.outcomes import Outcome
+from raft.security.outcomes import AuthenticationOutcome
 
 _MEANINGS = {
-    Outcome.SUCCESSFUL: "Clients that have proved their name, by SASL or by a certificate",
-    Outcome.FAILED: "Clients that have not proved their name, and handshakes of TLS that have failed",
-    Outcome.SUCCESSFUL_AGAIN: "Clients that have proved their name again, on the same connection",
-    Outcome.FAILED_AGAIN: "Clients that have not proved their name again",
-    Outcome.EXPIRED: "Connections that were closed because their client has not proved its name again in time",
+    AuthenticationOutcome.SUCCESSFUL: "Clients that have proved their name, by SASL or by a certificate",
+    AuthenticationOutcome.FAILED: "Clients that have not proved their name, and handshakes of TLS that have failed",
+    AuthenticationOutcome.SUCCESSFUL_AGAIN: "Clients that have proved their name again, on the same connection",
+    AuthenticationOutcome.FAILED_AGAIN: "Clients that have not proved their name again",
+    AuthenticationOutcome.EXPIRED: (
+        "Connections that were closed because their client has not proved its name again in time"
+    ),
 }
 
 
@@ -50,5 +52,5 @@ def security_families(figures: NodeFigures) -> Iterator[Metric]:
     )
 
 
-def _kafka_name(outcome: Outcome) -> str:
-    return f"{outcome.value}-{'count' if outcome is Outcome.EXPIRED else 'total'}"
+def _kafka_name(outcome: AuthenticationOutcome) -> str:
+    return f"{outcome.value}-{'count' if outcome is AuthenticationOutcome.EXPIRED else 'total'}"

@@ -11,9 +11,9 @@ from raft.config import NodeConfig
 from raft.errors import DiskFullError
 from raft.runtime.fault_log import FaultLog
 from raft.storage.directory import ReplicaDirectory
-from raft.storage.directory_opening import ReplicaIdentity
 from raft.storage.disk import DiskFiles
 from raft.storage.log_config import LogConfig
+from raft.storage.opened_directory import ReplicaIdentity
 from raft.transactions import ProducerState
 from raft.types import CleanupPolicy
 

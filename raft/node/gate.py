@@ -10,7 +10,7 @@ from raft.config.security import SecurityProtocol
 from raft.errors import AuthenticationError
 from raft.runtime.caller import Caller
 from raft.security.listener_users import ListenerUsers
-from raft.security.outcomes import Outcome
+from raft.security.outcomes import AuthenticationOutcome
 from raft.security.sasl_session import SaslSession
 from raft.security.subjects import subject_of
 from raft.security.tls_channel import TlsChannel
@@ -40,7 +40,7 @@ class Gate:
         listener: Endpoint,
         for_clients: ClientListener | None,
         security: ListenerSecurity,
-        count: Callable[[Caller, Outcome], None],
+        count: Callable[[Caller, AuthenticationOutcome], None],
     ) -> None:
         self._listener = listener
         self._for_clients = for_clients
@@ -99,11 +99,11 @@ class Gate:
         caller.is_admitted = True
         if name is not None:
             caller.principal = f"User:{name}"
-            self._count(caller, Outcome.SUCCESSFUL)
+            self._count(caller, AuthenticationOutcome.SUCCESSFUL)
 
     def refuse(self, caller: Caller) -> None:
         """Count a handshake that has failed."""
-        self._count(caller, Outcome.FAILED)
+        self._count(caller, AuthenticationOutcome.FAILED)
 
     def _name_in(self, channel: TlsChannel) -> str | None:
         security = self._security

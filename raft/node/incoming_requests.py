@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from raft.node.entrance import Entrance
-from raft.node.large_frames import LargeFrames, Source
+from raft.node.large_frames import FrameSource, LargeFrames
 from raft.node.read_buffer import SMALL_BYTES
 from raft.node.received_frames import ReceivedFrames
 from raft.node.request_frames import MAX_REQUEST_BYTES, check_size, is_append
@@ -52,7 +52,7 @@ class IncomingRequests:
         """Whether the next request counts against the budget of appends, of which unknown clients take nothing."""
         return self.next is not None and is_append(self.next) and self._entrance.caller.is_authenticated
 
-    def add(self, data: bytes, source: Source) -> None:
+    def add(self, data: bytes, source: FrameSource) -> None:
         """Keep bytes that were received. A large piece of a frame counts at once: it may wait long for its turn.
 
         Args:
@@ -68,7 +68,7 @@ class IncomingRequests:
         self._frames.clear()
         self.next = None
 
-    def look(self, source: Source) -> bool:
+    def look(self, source: FrameSource) -> bool:
         """Look for the next request in some of the bytes; return whether one is complete in them.
 
         Args:
@@ -87,7 +87,7 @@ class IncomingRequests:
             self._large_frames.received(source, len(frame), is_complete=True)
         return True
 
-    def take(self, source: Source) -> bytes:
+    def take(self, source: FrameSource) -> bytes:
         """Return the next request of a connection, which there is, and forget it."""
         frame, self.next = self.next, None
         assert frame is not None, "there is one"
@@ -95,7 +95,7 @@ class IncomingRequests:
             self._large_frames.forget(source)
         return frame
 
-    def check_the_rest(self, source: Source) -> None:
+    def check_the_rest(self, source: FrameSource) -> None:
         """Check the frame of a connection that is partly received, when all bytes were looked at.
 
         Raises:

@@ -21,7 +21,7 @@ SLOWEST_BYTES_PER_S = 1 << 20
 """Minimum rate of a frame that other frames wait for."""
 
 
-class Source(Protocol):
+class FrameSource(Protocol):
     """A connection that sends a large frame."""
 
     def resume(self) -> None:
@@ -67,7 +67,7 @@ class LargeFrames:
     def __init__(self, limit_bytes: int, now_s: Callable[[], float]) -> None:
         self._limit_bytes = limit_bytes
         self._now_s = now_s
-        self._partial: dict[Source, _PartialFrame] = {}
+        self._partial: dict[FrameSource, _PartialFrame] = {}
         self._total_bytes = 0
 
     @property
@@ -85,11 +85,11 @@ class LargeFrames:
         """Whether more than the limit is received."""
         return self._total_bytes > self._limit_bytes
 
-    def has_room_for(self, source: Source) -> bool:
+    def has_room_for(self, source: FrameSource) -> bool:
         """Return whether a connection may receive much of a large frame."""
         return not self.is_exhausted or next(iter(self._partial)) is source
 
-    def received(self, source: Source, received_bytes: int, *, is_complete: bool) -> None:
+    def received(self, source: FrameSource, received_bytes: int, *, is_complete: bool) -> None:
         """Note how much of a connection's frame is received.
 
         Args:
@@ -106,7 +106,7 @@ class LargeFrames:
         if is_complete:
             frame.read_since_s = None
 
-    def ask_to_read(self, source: Source) -> bool:
+    def ask_to_read(self, source: FrameSource) -> bool:
         """Return whether to read more from a connection, and note when reading its frame begins or pauses.
 
         Connections call it after each read.
@@ -121,7 +121,7 @@ class LargeFrames:
             frame.read_since_s, frame.received_before_bytes = self._now_s(), frame.received_bytes
         return may_read
 
-    def forget(self, source: Source) -> None:
+    def forget(self, source: FrameSource) -> None:
         """Stop counting a connection's frame: its request has begun, or the connection is closed."""
         frame = self._partial.pop(source, None)
         if frame is not None:

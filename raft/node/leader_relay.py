@@ -19,7 +19,7 @@ from raft.types import Endpoint
 from raft.wire.connection import (
     Authenticated,
     AuthenticationFailed,
-    Connection,
+    ClientConnection,
     ConnectionState,
     InvalidDataReceived,
     ResponseReceived,
@@ -122,7 +122,7 @@ class _LeaderConnection:
         self.leader = leader
         self.writer = writer
         self._reader = reader
-        self._connection = Connection[None](
+        self._connection = ClientConnection[None](
             client_id=RELAY_CLIENT_ID, max_frame_bytes=_MAX_FRAME_BYTES, protection=protection
         )
 

@@ -19,7 +19,7 @@ from raft.config.node import QUOTAS_FILE
 from raft.node.gate import Gate
 from raft.runtime.caller import Caller
 from raft.runtime.fault_log import FaultLog
-from raft.security.outcomes import Outcome
+from raft.security.outcomes import AuthenticationOutcome
 from raft.security.quotas import Quotas
 from raft.security.quotas_file import QuotasFile
 from raft.security.rules import Rules
@@ -45,7 +45,9 @@ class NodeSecurity:
         ConfigError: a file cannot be read or used.
     """
 
-    def __init__(self, config: NodeConfig, count: Callable[[Caller, Outcome], None], now_ms: Callable[[], int]) -> None:
+    def __init__(
+        self, config: NodeConfig, count: Callable[[Caller, AuthenticationOutcome], None], now_ms: Callable[[], int]
+    ) -> None:
         self._config = config
         self._faults = FaultLog(_logger, now_ms)
         self._rules = None if config.authorization is None else RulesFile(config.authorization)

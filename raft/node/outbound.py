@@ -18,7 +18,7 @@ from raft.types import Endpoint
 from raft.wire.connection import (
     Authenticated,
     AuthenticationFailed,
-    Connection,
+    ClientConnection,
     ConnectionState,
     Event,
     InvalidDataReceived,
@@ -78,7 +78,9 @@ class OutboundConnection(asyncio.Protocol):
         faults: FaultLog | None = None,
     ) -> None:
         self._ours = ours
-        self._connection = Connection[int](client_id=client_id, max_frame_bytes=max_frame_bytes, protection=protection)
+        self._connection = ClientConnection[int](
+            client_id=client_id, max_frame_bytes=max_frame_bytes, protection=protection
+        )
         self._faults = faults
         self._authenticated_s = 0.0
         self._refuses_controllers = refuses_controllers

@@ -23,7 +23,7 @@ from raft.node.leader_relay import LeaderRelay
 from raft.node.listener import Listener
 from raft.node.loop_scheduler import LoopScheduler
 from raft.node.loop_turns import turns_of_event_loop
-from raft.node.monitoring_of import monitoring_of
+from raft.node.node_monitoring import monitoring_of
 from raft.node.node_security import NodeSecurity
 from raft.node.peer_network import PeerNetwork
 from raft.node.request_budget import RequestBudget
@@ -42,7 +42,7 @@ from raft.runtime.requests.describe_quorum import METADATA_TOPIC
 from raft.runtime.requests.handle import handle
 from raft.runtime.requests.versions import unsupported_api_versions
 from raft.security.client_protection import ClientProtection
-from raft.security.outcomes import Outcome
+from raft.security.outcomes import AuthenticationOutcome
 from raft.storage.directory import ReplicaDirectory
 from raft.transactions import ProducerState
 from raft.types import Endpoint
@@ -87,7 +87,9 @@ class RunningNode:
         self._config = config
         self._listeners: list[Listener] = []
         # Each count is served from the start, so that a monitor sees the first failure as an increase.
-        self._authentications = Counter({(name, outcome): 0 for name in config.security for outcome in Outcome})
+        self._authentications = Counter(
+            {(name, outcome): 0 for name in config.security for outcome in AuthenticationOutcome}
+        )
         self._monitoring = monitoring_of(config, scheduler)
         self._voter_addresses = VoterAddresses(config.voters) if config.verify_voter_addresses else None
         self.security = NodeSecurity(config, self._count, scheduler.now_ms)
@@ -231,7 +233,7 @@ class RunningNode:
             throttled={} if self._quotas is None else dict(self._quotas.throttled),
         )
 
-    def _count(self, caller: Caller, outcome: Outcome) -> None:
+    def _count(self, caller: Caller, outcome: AuthenticationOutcome) -> None:
         self._authentications[caller.listener.name, outcome] += 1
 
     def _submit(self, event: Event) -> None:

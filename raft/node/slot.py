@@ -15,7 +15,7 @@ from raft.wire.headers import RequestHeader
 _NOTHING = Message()
 
 
-class Connection(Protocol):
+class RespondingConnection(Protocol):
     """The connection of a request, as far as a slot needs it."""
 
     @property
@@ -80,8 +80,8 @@ class Slot:
         "version",
     )
 
-    def __init__(self, connection: Connection, size_bytes: int) -> None:
-        self._connection: Connection | None = connection
+    def __init__(self, connection: RespondingConnection, size_bytes: int) -> None:
+        self._connection: RespondingConnection | None = connection
         self._forget: Callable[[], None] | None = None
         self.caller = connection.caller
         self.message = _NOTHING

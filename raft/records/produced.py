@@ -8,7 +8,7 @@ Source: rules CLIENT-6, CLIENT-12, LOG-4; Kafka ProduceRequest.validateRecords, 
 
 from __future__ import annotations
 
-from raft.errors import DecodeError, DecompressedTooLargeError, ErrorCode, RequestError
+from raft.errors import DecodeError, DecompressedTooLargeError, ErrorCode, RequestError, refusal
 from raft.native.library import Outcome
 from raft.records.batch import read_records
 from raft.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES, Compression
@@ -46,22 +46,20 @@ def read_produced_batch(data: bytes, *, max_batch_bytes: int, strict: bool = Fal
     """
     size_bytes = _size_of_only_batch(data)
     if size_bytes > max_batch_bytes:
-        raise RequestError(
-            ErrorCode.MESSAGE_TOO_LARGE, f"batch of {size_bytes} bytes, expected at most {max_batch_bytes}"
-        )
+        raise refusal(ErrorCode.MESSAGE_TOO_LARGE, f"batch of {size_bytes} bytes, expected at most {max_batch_bytes}")
     attributes = attributes_of(data)
     try:
         check_crc(data, 0, size_bytes)
         if strict and attributes & (CONTROL | TRANSACTIONAL):
-            raise RequestError(ErrorCode.INVALID_TXN_STATE, "raft.records.strict: a batch of a transaction")
+            raise refusal(ErrorCode.INVALID_TXN_STATE, "raft.records.strict: a batch of a transaction")
         header = read_header(data)
     except DecodeError as error:
         if attributes & CONTROL:
             raise _invalid(f"a control batch: {error}") from error
-        raise RequestError(ErrorCode.CORRUPT_MESSAGE, str(error)) from error
+        raise refusal(ErrorCode.CORRUPT_MESSAGE, str(error)) from error
     codec = attributes & COMPRESSION_MASK
     if codec > max(Compression):
-        raise RequestError(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"compression codec {codec}")
+        raise refusal(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"compression codec {codec}")
     _check_header(header)
     if header.is_control:
         _check_control(header)
@@ -128,12 +126,12 @@ def _check_records(data: bytes, header: BatchHeader) -> None:
     try:
         section = section_of(data, header)
     except DecompressedTooLargeError as error:
-        raise RequestError(ErrorCode.MESSAGE_TOO_LARGE, f"compressed records: {error}") from error
+        raise refusal(ErrorCode.MESSAGE_TOO_LARGE, f"compressed records: {error}") from error
     except DecodeError as error:
         raise _invalid(f"compressed records: {error}") from error
     checked = check_records(section, with_checksum=False)
     if checked.outcome is Outcome.TIMESTAMP_OVERFLOW:
-        raise RequestError(ErrorCode.INVALID_TIMESTAMP, f"{checked.refusal()}; timestamps are milliseconds since 1970")
+        raise refusal(ErrorCode.INVALID_TIMESTAMP, f"{checked.refusal()}; timestamps are milliseconds since 1970")
     if checked.outcome is not Outcome.DONE:
         raise _invalid(str(checked.refusal()))
 
@@ -158,4 +156,4 @@ def _check_strict(data: bytes) -> None:
 
 
 def _invalid(message: str) -> RequestError:
-    return RequestError(ErrorCode.INVALID_RECORD, message)
+    return refusal(ErrorCode.INVALID_RECORD, message)

@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar, assert_never
 from raft.core.effects import (
     AppendBatches,
     CheckSnapshot,
-    CutLog,
+    DeleteBeforeSnapshot,
     FlushLog,
     InstallSnapshot,
     ReadRange,
@@ -47,7 +47,7 @@ DiskEffect = (
     | CheckSnapshot
     | InstallSnapshot
     | RollLog
-    | CutLog
+    | DeleteBeforeSnapshot
 )
 """The effects of the core that change the directory. Batches to append have their bytes."""
 
@@ -181,10 +181,10 @@ class Disk:
             case RollLog(producers=producers):
                 roll = partial(self._locked, partial(directory.roll, producers))
                 put(roll, done, passing=Passing.IS_ADDITION)
-            case CutLog(start=start):
+            case DeleteBeforeSnapshot(start=start):
                 # It may pass a job that waits for room, because it makes room. What it removes is on the disk and
                 # committed.
-                put(partial(self._locked, partial(directory.cut, start)), done, passing=Passing.EVERYTHING)
+                put(partial(self._locked, partial(directory.delete_before, start)), done, passing=Passing.EVERYTHING)
             case StoreSnapshotPiece(snapshot=snapshot, position=position, piece=piece):
                 store = partial(directory.store_snapshot_piece, snapshot, position, piece)
                 put(store, done, passing=Passing.IS_ADDITION)

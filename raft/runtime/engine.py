@@ -16,13 +16,12 @@ from functools import partial
 from typing import Any, TypeVar
 
 from raft.core import RaftCore
-from raft.core.coalescing import take_next
 from raft.core.effects import (
     AppendBatches,
     AppendLeaderChange,
     CheckSnapshot,
     ControlBatch,
-    CutLog,
+    DeleteBeforeSnapshot,
     Disconnect,
     Effect,
     FlushLog,
@@ -37,6 +36,7 @@ from raft.core.effects import (
     StoreElectionState,
     TruncateLog,
 )
+from raft.core.event_queue import take_next
 from raft.core.events import (
     AppendRequested,
     DamageReported,
@@ -267,7 +267,7 @@ class Engine:
                 )
             case InstallSnapshot(contents=contents):
                 _logger.info("node %s replaces its log with the snapshot at %s", self.core.node_id, contents.end)
-            case CutLog(start=start):
+            case DeleteBeforeSnapshot(start=start):
                 _logger.info("node %s: the log begins at %s now", self.core.node_id, start)
             case RepairLog():
                 done = self._repaired

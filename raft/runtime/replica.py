@@ -26,7 +26,7 @@ from raft.runtime.scheduler import Scheduler
 from raft.runtime.scrubber import Scrubber
 from raft.runtime.snapshot_keeper import Retention, SnapshotKeeper, SnapshotMaker
 from raft.runtime.space_keeper import SpaceKeeper
-from raft.security.outcomes import Outcome
+from raft.security.outcomes import AuthenticationOutcome
 from raft.security.rules import Rules
 from raft.storage.directory import ReplicaDirectory
 from raft.transactions import ProducerState
@@ -150,7 +150,7 @@ class Replica:
         maker: SnapshotMaker,
         relay: Relay,
         rules: Callable[[], Rules] | None,
-        authentications: Counter[tuple[str, Outcome]],
+        authentications: Counter[tuple[str, AuthenticationOutcome]],
         voter_addresses: VoterAddresses | None,
         draw: Draw,
     ) -> None:

@@ -18,7 +18,7 @@ from typing import Protocol
 from raft.compaction import SnapshotOrder
 from raft.config import NodeConfig
 from raft.core import RaftCore
-from raft.core.events import Event, LogCutRequested, SnapshotDue, SnapshotMade
+from raft.core.events import DeleteBeforeSnapshotRequested, Event, SnapshotDue, SnapshotMade
 from raft.epoch_cache import EpochCache
 from raft.errors import CorruptBatchError
 from raft.runtime.disk import Disk
@@ -164,7 +164,7 @@ class SnapshotKeeper:
         if self._is_stopped:
             return
         self._look_later()
-        self._cut(look)
+        self._delete_before_snapshot(look)
         if self._is_making or self._disk.waits_for_room:
             return
         if look.order is not None:
@@ -220,7 +220,7 @@ class SnapshotKeeper:
         start_offset = Offset(look.start_offset + 1) if is_start_damaged else Offset(0)
         return max(start_offset, self._core.damage.sourceless_end)
 
-    def _cut(self, look: _Look) -> None:
+    def _delete_before_snapshot(self, look: _Look) -> None:
         """Let the log begin at the end of the first snapshot with which it is as small and as new as wanted."""
         wall_ms, retention = self._scheduler.wall_clock_ms(), self._retention
         target: _Snapshot | None = None
@@ -240,14 +240,14 @@ class SnapshotKeeper:
                 target, size_bytes = snapshot, snapshot.log_bytes + snapshot_bytes
             snapshot_bytes -= snapshot.size_bytes
         if target is not None:
-            self._submit(LogCutRequested(start=target.end, shows_records=retention.keeps_records))
+            self._submit(DeleteBeforeSnapshotRequested(start=target.end, shows_records=retention.keeps_records))
 
 
 def _look_at(directory: ReplicaDirectory, retention: Retention) -> _Look:
     """Look at a directory; runs as a job of the disk."""
     log, folder = directory.log, directory.snapshots
     directory.remove_needless_damaged_snapshots()
-    # A snapshot of Kafka may end within a segment. The log is never cut there.
+    # A snapshot of Kafka may end within a segment. No such snapshot is where the log begins.
     whole = [snapshot for snapshot in folder.whole() if snapshot.offset in log.segment_bases]
     newest = whole[-1] if whole else None
     return _Look(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 
-class Outcome(Enum):
+class AuthenticationOutcome(Enum):
     """The end of an authentication, or of a session. The values are parts of the names of Kafka's metrics."""
 
     SUCCESSFUL = "successful-authentication"

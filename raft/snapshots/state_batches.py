@@ -4,7 +4,7 @@ The base sequence of the header's batch is the number of batches of state that f
 
 The fields of a batch header hold the state. Epochs and written batches are control batches of types that Kafka's nodes
 skip, because they exit at a batch without records. Open transactions and ended writes are empty batches: those are
-refused in a quorum with Kafka's nodes (`raft.records.strict`). Older nodes of this project skip the ended writes.
+refused in a quorum with Kafka's nodes (`raft.records.strict`).
 
     an epoch          LEADER_CHANGE without a leader; base offset: its first offset; leader epoch: its number
     a written batch   SNAPSHOT_HEADER; base offset, producer id, producer epoch, base sequence: its own; last offset

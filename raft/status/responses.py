@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from raft.client import Client, ClientSettings, NodeDescription, QuorumDescription, descriptions
 from raft.client.results import ReplicaDescription
 from raft.config import NodeConfig
-from raft.config.values import is_every_interface
+from raft.config.endpoints import is_every_interface
 from raft.errors import RaftError
 from raft.types import Endpoint
 from raft.wire.headers import RELAY_CLIENT_ID

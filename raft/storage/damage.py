@@ -116,7 +116,7 @@ class KnownDamage:
         """Forget what a truncation of the log has removed."""
         self.discard([part for part in self._parts if part.start_offset >= end_offset])
 
-    def cut(self, start_offset: Offset) -> None:
+    def delete_before(self, start_offset: Offset) -> None:
         """Forget what was removed before the new start of the log. Its snapshot stays, with what is damaged of it."""
         self.discard(
             [part for part in self._parts if part.end_offset <= start_offset and not _is_at(part, start_offset)]

@@ -26,9 +26,9 @@ from raft.errors import CorruptBatchError, DiskFullError
 from raft.storage.compacted_records import CompactedRecords
 from raft.storage.damage import KnownDamage
 from raft.storage.damage_search import check_segments, damaged_snapshot, note_damage
-from raft.storage.directory_opening import OpenedDirectory, ReplicaIdentity, open_files
 from raft.storage.files import Files
 from raft.storage.log_config import LogConfig
+from raft.storage.opened_directory import OpenedDirectory, ReplicaIdentity, open_files
 from raft.storage.repair import repair_batches
 from raft.storage.scrub import Scrub, ScrubProgress
 from raft.transactions import AbortedTransaction, ProducerState, ProducerStateImage, SnapshotSummary
@@ -248,11 +248,11 @@ class ReplicaDirectory:
         self._producer_snapshots.pinned = None
         return self.snapshots.size_bytes(snapshot)
 
-    def cut(self, start: OffsetAndEpoch) -> None:
+    def delete_before(self, start: OffsetAndEpoch) -> None:
         """Remove the log before the end of a whole snapshot, and older snapshots; return when that is on the disk."""
-        self.log.cut(start, self._compacted_of(start))
+        self.log.delete_before(start, self._compacted_of(start))
         self.snapshots.remove_before(start.offset)
-        self.damage.cut(start.offset)
+        self.damage.delete_before(start.offset)
 
     def check(self, snapshot: OffsetAndEpoch | None, base_offsets: Sequence[Offset]) -> Generator[None, None, None]:
         """Read a snapshot, if it is still there, and segments from begin to end. It yields after each piece.

@@ -13,7 +13,7 @@ from raft.storage.election_state import ELECTION_STATE_NAME, ElectionStateFile
 from raft.storage.files import Files, join
 from raft.storage.flushed_mark import FLUSHED_MARK_NAME, FlushedMark
 from raft.storage.high_watermark import HIGH_WATERMARK_NAME, HighWatermarkCheckpoint
-from raft.storage.log_check import Finding, LogCheck, State
+from raft.storage.log_check import Finding, LogCheck, LogFinding
 from raft.storage.meta_properties import META_PROPERTIES_NAME, read_meta_properties
 from raft.storage.recovery import segment_bases
 from raft.storage.recovery_point import RECOVERY_POINT_NAME, RecoveryPoint
@@ -53,7 +53,7 @@ class DirectoryCheck:
         for folder, topic, partition in self._partitions():
             name = join(folder, ELECTION_STATE_NAME)
             if not self._files.exists(name) and self._has_records(folder):
-                yield Finding(name=name, state=State.LOST, detail=_NO_ELECTION_STATE)
+                yield Finding(name=name, state=LogFinding.LOST, detail=_NO_ELECTION_STATE)
             yield from self._readable(name, ElectionStateFile(self._files, name).read)
             name = join(folder, HIGH_WATERMARK_NAME)
             high_watermark = partial(HighWatermarkCheckpoint, self._files, name, topic=topic, partition=partition)
@@ -62,12 +62,12 @@ class DirectoryCheck:
             try:
                 recovery_point = RecoveryPoint(self._files, name, topic=topic, partition=partition).offset
             except StorageError as error:
-                yield Finding(name=name, state=State.LOST, detail=str(error))
+                yield Finding(name=name, state=LogFinding.LOST, detail=str(error))
                 continue
-            yield Finding(name=name, state=State.SOUND, detail=f"everything below {recovery_point} was flushed")
+            yield Finding(name=name, state=LogFinding.SOUND, detail=f"everything below {recovery_point} was flushed")
             name = join(folder, FLUSHED_MARK_NAME)
             if self._files.exists(name) and FlushedMark(self._files, name).offsets is None:
-                yield Finding(name=name, state=State.STALE, detail="damaged: the checkpoints say what was flushed")
+                yield Finding(name=name, state=LogFinding.STALE, detail="damaged: the checkpoints say what was flushed")
             yield from LogCheck(self._files, folder, recovery_point).findings()
 
     def repair(self, findings: Sequence[Finding]) -> Iterator[str]:
@@ -80,14 +80,14 @@ class DirectoryCheck:
         """
         for folder, _, _ in self._partitions():
             of_folder = [each for each in findings if each.name.startswith(folder)]
-            if any(each.state is State.LOST for each in of_folder):
+            if any(each.state is LogFinding.LOST for each in of_folder):
                 continue
             for each in of_folder:
-                if each.state is State.STALE:
+                if each.state is LogFinding.STALE:
                     self._files.remove(each.name)
                     self._files.remove(join(folder, TRUSTED_SEGMENTS_NAME))
                     yield f"removed {self._files.path_of(each.name)}: the next start makes it again"
-            unclear = [each for each in of_folder if each.state is State.UNCLEAR]
+            unclear = [each for each in of_folder if each.state is LogFinding.UNCLEAR]
             if unclear:
                 self._truncate(folder, unclear[0])
                 yield (
@@ -134,6 +134,6 @@ class DirectoryCheck:
             try:
                 read()
             except StorageError as error:
-                yield Finding(name=name, state=State.LOST, detail=str(error))
+                yield Finding(name=name, state=LogFinding.LOST, detail=str(error))
             else:
-                yield Finding(name=name, state=State.SOUND, detail="readable")
+                yield Finding(name=name, state=LogFinding.SOUND, detail="readable")

@@ -27,7 +27,7 @@ from raft.storage.compacted_records import CompactedRecords
 from raft.storage.files import Files
 from raft.storage.final_failure import FinalFailure
 from raft.storage.log_config import LogConfig
-from raft.storage.log_opening import OpenedLog, Replay, open_log_files
+from raft.storage.opened_log import OpenedLog, Replay, open_log_files
 from raft.storage.recovery_point import RecoveryPoint
 from raft.storage.segment import Segment
 from raft.storage.stored_epochs import StoredEpochs
@@ -242,7 +242,7 @@ class Log:
             if self._parts.last.size_bytes:
                 self._roll()
 
-    def cut(self, start: OffsetAndEpoch, compacted: CompactedRecords | None = None) -> None:
+    def delete_before(self, start: OffsetAndEpoch, compacted: CompactedRecords | None = None) -> None:
         """Remove the segments before an offset: a snapshot on the disk replaces them.
 
         After a crash during this call the segments that are left begin at the end of no snapshot, and opening the log

@@ -26,7 +26,7 @@ from raft.transactions import NO_TRANSACTIONS, AbortedFinder
 from raft.types import LOG_BEGIN, BatchHeader, Offset
 
 
-class State(StrEnum):
+class LogFinding(StrEnum):
     """What a check says of a file.
 
     SOUND: nothing is wrong.
@@ -51,14 +51,14 @@ class Finding:
 
     Fields:
         name: of the file.
-        state: see `State`.
+        state: see `LogFinding`.
         detail: its offsets, or what is wrong.
         position: of the damage, for a damaged segment.
         end_offset: everything below is sound, for a damaged segment.
     """
 
     name: str
-    state: State
+    state: LogFinding
     detail: str
     position: int | None = None
     end_offset: Offset | None = None
@@ -103,14 +103,14 @@ class LogCheck:
             try:
                 finding = self._check_segment(segment, bases[place + 1 :])
                 yield finding
-                is_whole = is_whole and finding.state is State.SOUND
+                is_whole = is_whole and finding.state is LogFinding.SOUND
                 if is_whole:
                     yield from self._check_indexes(segment, is_last=base_offset == bases[-1])
             finally:
                 segment.close()
         if is_whole and self._offset < self._recovery_point:
             detail = f"the log ends at offset {self._offset}, but everything below {self._recovery_point} was flushed"
-            yield Finding(name=self._directory, state=State.LOST, detail=detail)
+            yield Finding(name=self._directory, state=LogFinding.LOST, detail=detail)
         elif is_whole:
             yield self._check_epochs()
 
@@ -120,9 +120,9 @@ class LogCheck:
             try:
                 for _ in self._snapshots.check(snapshot):
                     pass
-                yield Finding(name=name, state=State.SOUND, detail=f"a snapshot up to {snapshot}")
+                yield Finding(name=name, state=LogFinding.SOUND, detail=f"a snapshot up to {snapshot}")
             except StorageError as error:
-                yield Finding(name=name, state=State.LOST, detail=str(error))
+                yield Finding(name=name, state=LogFinding.LOST, detail=str(error))
 
     def _check_segment(self, segment: Segment, later: list[Offset]) -> Finding:
         name = join(self._directory, f"{segment.base_offset:020d}.log")
@@ -141,7 +141,7 @@ class LogCheck:
             self._offset = later[0] if later else self._offset
             return finding
         detail = f"offsets {segment.base_offset} to {self._offset}, {segment.size_bytes} bytes"
-        return Finding(name=name, state=State.SOUND, detail=detail)
+        return Finding(name=name, state=LogFinding.SOUND, detail=detail)
 
     def _check_base(self, segment: Segment) -> None:
         if segment.base_offset != self._offset:
@@ -168,10 +168,10 @@ class LogCheck:
 
     def _judge(
         self, segment: Segment, position: int, damage: CorruptBatchError, later: list[Offset]
-    ) -> tuple[State, str]:
+    ) -> tuple[LogFinding, str]:
         detail = f"at byte {position}: {damage}; everything below offset {self._offset} is sound"
         if self._offset < self._recovery_point:
-            return State.LOST, f"{detail}, but everything below {self._recovery_point} was flushed"
+            return LogFinding.LOST, f"{detail}, but everything below {self._recovery_point} was flushed"
         search = BatchSearch(min_offset=self._offset)
         is_behind_gap = segment.base_offset != self._offset and position == 0
         found = segment.find_whole_batch(search, position + (0 if is_behind_gap else 1))
@@ -183,8 +183,8 @@ class LogCheck:
                 finally:
                     behind.close()
         if found is not None:
-            return State.UNCLEAR, f"{detail}; a whole batch at offset {found.base_offset} follows"
-        return State.TORN, f"{detail}; {segment.size_bytes - position} bytes follow that are no batch"
+            return LogFinding.UNCLEAR, f"{detail}; a whole batch at offset {found.base_offset} follows"
+        return LogFinding.TORN, f"{detail}; {segment.size_bytes - position} bytes follow that are no batch"
 
     def _check_indexes(self, segment: Segment, *, is_last: bool) -> Iterator[Finding]:
         expected = segment.indexes.expected_files(is_last=is_last, more_times=self._true_times)
@@ -193,7 +193,7 @@ class LogCheck:
                 if None not in contents:
                     yield _missing(name)
             elif self._files.read(name) not in contents:
-                yield Finding(name=name, state=State.STALE, detail="it does not agree with the batches")
+                yield Finding(name=name, state=LogFinding.STALE, detail="it does not agree with the batches")
 
     def _times_in_file(self, segment: Segment) -> frozenset[tuple[int, Offset]]:
         """Return the entries of a time index, whether they are right or not; none if the file cannot be read."""
@@ -212,11 +212,11 @@ class LogCheck:
         try:
             stored = read_epochs(self._files, name)
         except StorageError as error:
-            return Finding(name=name, state=State.STALE, detail=str(error))
+            return Finding(name=name, state=LogFinding.STALE, detail=str(error))
         if stored != self._epochs.entries:
-            return Finding(name=name, state=State.STALE, detail="it does not have the epochs of the batches")
-        return Finding(name=name, state=State.SOUND, detail=f"{len(stored)} epochs")
+            return Finding(name=name, state=LogFinding.STALE, detail="it does not have the epochs of the batches")
+        return Finding(name=name, state=LogFinding.SOUND, detail=f"{len(stored)} epochs")
 
 
 def _missing(name: str) -> Finding:
-    return Finding(name=name, state=State.MISSING, detail="the next start makes it from the batches")
+    return Finding(name=name, state=LogFinding.MISSING, detail="the next start makes it from the batches")

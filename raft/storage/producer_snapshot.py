@@ -12,11 +12,11 @@ Up to here it is Kafka's ProducerSnapshot, version 1; Kafka ignores what follows
 producer only, and this project's table of writers needs more:
 
     4     mark                      "KSPK"
-    2     version                   int16    3; 2 without ended writes, so that older nodes read the file
+    2     version                   int16    3; 2 without ended writes
     8     log time                  int64    -1 for none
     8     first log time            int64    -1 for none
           for each producer         int8 number of remembered batches, then each (`written_entry`), oldest first
-          transactions              see `transactions_section`; missing in version 1
+          transactions              see `transactions_section`
 
 Producers are in the order of their last writes. A file without the second part was written by Kafka and is not used.
 
@@ -31,9 +31,8 @@ from crc32c import crc32c
 
 from raft.errors import DecodeError
 from raft.storage.transactions_section import read_transactions, write_transactions
-from raft.storage.written_entry import WRITTEN, WRITTEN_VERSION_1, read_written, write_written
+from raft.storage.written_entry import WRITTEN, read_written, write_written
 from raft.transactions import ProducerStateImage
-from raft.transactions.image import NO_TRANSACTIONS
 from raft.types import Offset
 from raft.writers import History, TableImage, Written
 from raft.writers.written import SEQUENCES
@@ -45,7 +44,6 @@ _PRODUCER = struct.Struct(">qhiqiqiq")
 _MARK = b"KSPK"
 _OUR_VERSION = 3
 _WITHOUT_ENDED_WRITES = 2
-_WITHOUT_TRANSACTIONS = 1
 _OUR_HEADER = struct.Struct(">4shqq")
 _BATCH_COUNT = struct.Struct(">b")
 _NONE = -1
@@ -103,12 +101,12 @@ def _decode(content: bytes, end_offset: Offset) -> ProducerStateImage:
     if content[position : position + len(_MARK)] != _MARK:
         raise DecodeError("producer snapshot of Kafka, without the part that this project needs")
     _mark, our_version, log_time_ms, first_log_time_ms = _OUR_HEADER.unpack_from(content, position)
-    if not _WITHOUT_TRANSACTIONS <= our_version <= _OUR_VERSION:
+    if not _WITHOUT_ENDED_WRITES <= our_version <= _OUR_VERSION:
         raise DecodeError(
-            f"producer snapshot whose second part has version {our_version}, expected {_OUR_VERSION} or lower"
+            f"producer snapshot whose second part has version {our_version}, expected {_WITHOUT_ENDED_WRITES} or "
+            f"{_OUR_VERSION}"
         )
     position += _OUR_HEADER.size
-    written = WRITTEN_VERSION_1 if our_version == _WITHOUT_TRANSACTIONS else WRITTEN
     histories: dict[int, History] = {}
     for producer_id in producer_ids:
         (batches,) = _BATCH_COUNT.unpack_from(content, position)
@@ -116,14 +114,12 @@ def _decode(content: bytes, end_offset: Offset) -> ProducerStateImage:
         if batches < 1 or producer_id in histories:
             raise DecodeError(f"producer snapshot with {batches} batches of producer id {producer_id}")
         histories[producer_id] = tuple(
-            read_written(content, position + at * written.size, end_offset, form=written) for at in range(batches)
+            read_written(content, position + at * WRITTEN.size, end_offset) for at in range(batches)
         )
-        position += batches * written.size
-    transactions = NO_TRANSACTIONS
-    if our_version != _WITHOUT_TRANSACTIONS:
-        transactions, position = read_transactions(
-            content, position, end_offset, has_ended_writes=our_version == _OUR_VERSION
-        )
+        position += batches * WRITTEN.size
+    transactions, position = read_transactions(
+        content, position, end_offset, has_ended_writes=our_version == _OUR_VERSION
+    )
     if position != len(content):
         raise DecodeError(f"producer snapshot with {len(content) - position} bytes behind its end")
     writers = TableImage(

@@ -372,8 +372,8 @@ class Recovery:
             size_bytes = batch_size_bytes(torn.read_at(self._position, HEADER.size))
         except DecodeError:
             size_bytes = None
-        is_cut = size_bytes is None or size_bytes > torn.size_bytes - self._position
-        if is_cut and not later and torn.base_offset <= self._end_offset:
+        is_incomplete = size_bytes is None or size_bytes > torn.size_bytes - self._position
+        if is_incomplete and not later and torn.base_offset <= self._end_offset:
             return "it was not written whole, so this node has not acknowledged it, unless its header is damaged"
         return (
             "if only the process died, this node has not acknowledged it. If the power failed, it was being written, "

@@ -5,7 +5,7 @@ stops. Before that, its batches and its indexes are flushed. A start trusts the 
 log on, as far as they lie below the recovery point and their files have the listed sizes, and reads the rest.
 
 A listed segment that grows again has another size. Before one is truncated, it is removed from the list on the disk,
-because new batches could give it its old size. A log of Kafka or of an older release has no list, so it is read once.
+because new batches could give it its old size. A log of Kafka has no list, so it is read once.
 
 Source: rule LOG-25.
 """

@@ -3,7 +3,7 @@
     size  field
     2     producer epoch     int16
     4     sequence           int32
-    8     record count       int64    int32 in version 1 of the section
+    8     record count       int64
     8     base offset        int64
     8     end offset         int64
     8     log time           int64
@@ -22,7 +22,6 @@ from raft.types import Offset
 from raft.writers import Written
 
 WRITTEN = struct.Struct(">hiqqqqbQ")
-WRITTEN_VERSION_1 = struct.Struct(">hiiqqqbQ")
 
 
 def write_written(written: Written) -> bytes:
@@ -40,14 +39,14 @@ def write_written(written: Written) -> bytes:
     )
 
 
-def read_written(content: bytes, position: int, snapshot_end: Offset, *, form: struct.Struct = WRITTEN) -> Written:
+def read_written(content: bytes, position: int, snapshot_end: Offset) -> Written:
     """Return the entry at `position`.
 
     Raises:
         DecodeError: its numbers are impossible.
         struct.error: it is incomplete.
     """
-    epoch, sequence, record_count, base_offset, end_offset, log_time_ms, has_checksum, checksum = form.unpack_from(
+    epoch, sequence, record_count, base_offset, end_offset, log_time_ms, has_checksum, checksum = WRITTEN.unpack_from(
         content, position
     )
     if not 0 <= base_offset < end_offset <= snapshot_end or record_count < 0:

@@ -12,7 +12,7 @@
 
 The caller moves the bytes:
 
-    connection = Connection[str](client_id="reader", max_frame_bytes=1 << 20)
+    connection = ClientConnection[str](client_id="reader", max_frame_bytes=1 << 20)
     socket.sendall(connection.data_to_send())
     while data := socket.recv(65_536):
         for event in connection.receive_data(data):
@@ -91,7 +91,7 @@ class ResponseReceived(Generic[Tag]):
     """The response to the oldest request in flight.
 
     Fields:
-        tag: the tag that `Connection.send_request` was called with.
+        tag: the tag that `ClientConnection.send_request` was called with.
         api, version: of the request, and so of the response.
         message: the response.
     """
@@ -126,7 +126,7 @@ Event: TypeAlias = (
 )
 
 
-class Connection(Generic[Tag]):
+class ClientConnection(Generic[Tag]):
     """Encodes requests, and finds the request of each response.
 
     Args:

@@ -1,4 +1,4 @@
-"""Draws docs/metrics.svg: three nodes under load, whose leader is first stopped, and later killed.
+"""Draws docs/metrics.png: three nodes under load, whose leader is first stopped, and later killed.
 
 bash scripts/ensure_prometheus.sh && python -m scripts.dashboard [--seconds 120]
 """
@@ -20,7 +20,7 @@ from scripts.dashboard.load import Load
 from scripts.dashboard.panels import panels
 from scripts.dashboard.prometheus import JOB, Prometheus
 
-PICTURE = Path(__file__).parents[2] / "docs" / "metrics.svg"
+PICTURE = Path(__file__).parents[2] / "docs" / "metrics.png"
 RATE_INTERVAL = "5s"
 SETTINGS: dict[str, str | int] = {
     "cleanup.policy": "compact",

@@ -1,15 +1,19 @@
-"""The document of the options is made from their types, and up to date."""
+"""The documents of the options and of a node's properties are made from their tables, and up to date."""
 
 from __future__ import annotations
 
 import re
+from types import ModuleType
 
-from scripts import options_table
+import pytest
+
+from scripts import options_table, properties_table
 from scripts.rule_citations import ROOT
 
 
-def test_document_is_up_to_date() -> None:
-    assert options_table.main(["--check"]) == 0
+@pytest.mark.parametrize("script", [options_table, properties_table], ids=["options", "properties"])
+def test_document_is_up_to_date(script: ModuleType) -> None:
+    assert script.main(["--check"]) == 0
 
 
 def test_options_that_the_readme_shows_are_documented() -> None:

@@ -16,7 +16,7 @@ PACKAGES = ("raft", "datasource", "kraft_spark", "pyspark_kraft")
 DOCUMENTS = "docs"
 PROGRAMS = ("benchmarks", "examples", "scripts")
 REAL_PROCESSES = tuple(
-    f"tests/{folder}" for folder in ("hostile", "java", "network", "processes", "soak", "spark", "workload")
+    f"tests/{folder}" for folder in ("harness", "hostile", "java", "network", "processes", "soak", "spark", "workload")
 )
 """The tests that run real processes and real connections."""
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from raft.backup import take_backup, taking, verify_backup
+from raft.backup import backup, take_backup, verify_backup
 from raft.client import Client, WriteKey
 from raft.client.driver import Arguments, Call
 from raft.client.replication import Replicated, SnapshotPiece
@@ -240,7 +240,7 @@ def test_snapshot_of_another_leader_begins_the_backup_anew(tmp_path: Path, caplo
 def test_log_that_is_shortened_meanwhile_begins_the_backup_anew(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(taking, "_FETCH_BYTES", 1_000)
+    monkeypatch.setattr(backup, "_FETCH_BYTES", 1_000)
     model: dict[bytes, bytes] = {}
     with NodesInProcess(compacting(tmp_path / "source", voters=1)) as nodes:
         nodes.start().wait_for_leader()

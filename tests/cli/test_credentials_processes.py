@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from raft.security.credentials import Credentials
+from tests.hang import HANG_S
 from tests.processes.commands import KRAFT, ROOT, TIED_TO_PARENT, child_environment
 from tests.processes.finished import Finished
 from tests.processes.kraft import kraft
 
 PASSWORD = "planted-secret"
-WITHIN_S = 60
 WRITERS = 4
 
 
@@ -42,7 +42,7 @@ def test_closed_standard_input_is_refused(tmp_path: Path) -> None:
         text=True,
         cwd=ROOT,
         env=child_environment(),
-        timeout=WITHIN_S,
+        timeout=HANG_S,
         check=False,
     )
 
@@ -82,7 +82,7 @@ class Terminal:
 
     def finish(self) -> tuple[Finished, str]:
         """Wait for the end; return what was printed, and what the terminal has shown."""
-        output, errors = self._process.communicate(timeout=WITHIN_S)
+        output, errors = self._process.communicate(timeout=HANG_S)
         os.set_blocking(self._terminal, False)
         try:
             shown = os.read(self._terminal, 65_536).decode()

@@ -8,10 +8,10 @@ from typing import TypeVar, assert_never
 
 from raft.client.session import Deadline, Session
 from raft.client.settings import ClientSettings, ReadFrom
-from raft.client.steps import Ask, Await, GiveUp, Operation, Outcome, Pause, Step
+from raft.client.steps import Ask, Await, GiveUp, Operation, Pause, Reply, Step
 from raft.codec import Message
 from raft.types import Endpoint, Epoch, Uuid
-from raft.wire.features import FEATURE_NAME, KEYED_WRITES_LEVEL
+from raft.wire.features import FEATURE_NAME, WRITES_LEVEL
 from raft.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse, SupportedFeature
 from raft.wire.messages.metadata import (
     MetadataRequest,
@@ -103,12 +103,12 @@ class Table:
         """From now on."""
         return Deadline(started_ms=self.now_ms, timeout_ms=timeout_ms)
 
-    def _carry_out(self, step: Step) -> Outcome:
+    def _carry_out(self, step: Step) -> Reply:
         match step:
             case Pause():
                 self.pauses_ms.append(step.duration_ms)
                 self.now_ms += step.duration_ms
-                return Outcome(now_ms=self.now_ms)
+                return Reply(now_ms=self.now_ms)
             case Ask():
                 return self._ask(step)
             case Await():
@@ -116,16 +116,16 @@ class Table:
             case GiveUp():
                 del self._in_flight[step.endpoint]
                 self.given_up.append(step.endpoint)
-                return Outcome(now_ms=self.now_ms)
+                return Reply(now_ms=self.now_ms)
             case _:
                 assert_never(step)
 
-    def _ask(self, step: Ask) -> Outcome:
+    def _ask(self, step: Ask) -> Reply:
         assert step.endpoint not in self._in_flight, f"a request to {step.endpoint} is in flight already"
         node = self.nodes.get(step.endpoint)
         response = node(step.request) if node is not None else Refused("Connection refused")
         if isinstance(response, ApiVersionsResponse):
-            return Outcome(now_ms=self.now_ms, response=response)  # A driver knows it since the connection was opened.
+            return Reply(now_ms=self.now_ms, response=response)  # A driver knows it since the connection was opened.
         self.asked.append(step)
         self.asked_at_ms.append(self.now_ms)
         if response is None or isinstance(response, Late):
@@ -135,21 +135,21 @@ class Table:
             return self._await(step.endpoint, step.timeout_ms if step.patience_ms is None else step.patience_ms)
         self.now_ms += RESPONSE_MS
         if isinstance(response, Refused):
-            return Outcome(now_ms=self.now_ms, failure=response.reason, is_connected=False)
+            return Reply(now_ms=self.now_ms, failure=response.reason, is_connected=False)
         if isinstance(response, str):
-            return Outcome(now_ms=self.now_ms, failure=response)
-        return Outcome(now_ms=self.now_ms, response=response)
+            return Reply(now_ms=self.now_ms, failure=response)
+        return Reply(now_ms=self.now_ms, response=response)
 
-    def _await(self, endpoint: Endpoint, patience_ms: int) -> Outcome:
+    def _await(self, endpoint: Endpoint, patience_ms: int) -> Reply:
         request = self._in_flight[endpoint]
         if self.now_ms + patience_ms < request.due_ms:
             self.now_ms += patience_ms
-            return Outcome(now_ms=self.now_ms, is_pending=True)
+            return Reply(now_ms=self.now_ms, is_pending=True)
         self.now_ms = max(self.now_ms, request.due_ms)
         del self._in_flight[endpoint]
         if request.response is None:
-            return Outcome(now_ms=self.now_ms, failure="no response in time")
-        return Outcome(now_ms=self.now_ms, response=request.response)
+            return Reply(now_ms=self.now_ms, failure="no response in time")
+        return Reply(now_ms=self.now_ms, response=request.response)
 
 
 def session(
@@ -212,7 +212,7 @@ def metadata(
 OUR_VERSIONS = ApiVersionsResponse(
     error_code=0,
     api_keys=(),
-    supported_features=(SupportedFeature(name=FEATURE_NAME, min_version=0, max_version=KEYED_WRITES_LEVEL),),
+    supported_features=(SupportedFeature(name=FEATURE_NAME, min_version=0, max_version=WRITES_LEVEL),),
 )
 
 

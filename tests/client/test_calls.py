@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from raft.client import Appended, BatchPlan, Fetched, LogPlace, calls, descriptions
+from raft.client import Appended, BatchPlan, Fetched, LogPosition, calls, descriptions
 from raft.client.results import FoundOffset, ReplicaDescription
 from raft.codec import Message, encode
 from raft.errors import DecodeError, ErrorCode, OffsetOutOfRangeError, QuorumUnavailableError, RequestError
@@ -238,11 +238,11 @@ def test_end_of_epoch_is_found(response: epochs.OffsetForLeaderEpochResponse, en
     assert (request.replica_id, partition.current_leader_epoch, partition.leader_epoch) == (-1, 3, 2)
 
 
-NO_PLACE = epochs.LogPlace()
+NO_PLACE = epochs.LogPosition()
 
 
 def planned(
-    *, start: epochs.LogPlace = NO_PLACE, end: epochs.LogPlace = NO_PLACE
+    *, start: epochs.LogPosition = NO_PLACE, end: epochs.LogPosition = NO_PLACE
 ) -> epochs.OffsetForLeaderEpochResponse:
     plan = epochs.BatchPlan(log_start_offset=2, last_stable_offset=9, start=start, end=end)
     partition = epochs.OffsetForLeaderEpochResponsePartition(
@@ -257,7 +257,7 @@ END_OF_EPOCH = OffsetAndEpoch(epoch=Epoch(2), offset=Offset(6))
 
 @pytest.mark.rule("CLIENT-15")
 def test_batch_is_planned_with_one_request() -> None:
-    start, end = epochs.LogPlace(offset=4, epoch=2, checksum=77), epochs.LogPlace(offset=9, epoch=3)
+    start, end = epochs.LogPosition(offset=4, epoch=2, checksum=77), epochs.LogPosition(offset=9, epoch=3)
     table = leader_alone(planned(start=start, end=end))
 
     plan = table.run(
@@ -270,8 +270,8 @@ def test_batch_is_planned_with_one_request() -> None:
         log_start_offset=Offset(2),
         last_stable_offset=Offset(9),
         epoch_end=END_OF_EPOCH,
-        start=LogPlace(offset=Offset(4), epoch=Epoch(2), checksum=77),
-        end=LogPlace(offset=Offset(9), epoch=Epoch(3)),
+        start=LogPosition(offset=Offset(4), epoch=Epoch(2), checksum=77),
+        end=LogPosition(offset=Offset(9), epoch=Epoch(3)),
     )
     request = table.asked[-1].request
     assert isinstance(request, epochs.OffsetForLeaderEpochRequest)
@@ -290,7 +290,7 @@ def test_batch_that_starts_outside_the_log_has_no_places() -> None:
 
 
 @pytest.mark.rule("CLIENT-15")
-def test_plan_of_an_older_node_takes_a_request_for_each_bound() -> None:
+def test_plan_of_a_node_that_skips_the_tag_takes_a_request_for_each_bound() -> None:
     table = leader_alone(ended(), listed(offset=9), listed(offset=2), ended())
 
     plan = table.run(calls.plan_batch(session(), table.deadline(), start_offset=Offset(4), epoch=Epoch(2)))

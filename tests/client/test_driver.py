@@ -12,7 +12,7 @@ from raft.client.driver import AwaitExchange, Call, Driver, Sleep, Wait
 from raft.client.exchange import Exchange
 from raft.client.session import Deadline, Session
 from raft.client.settings import ClientSettings
-from raft.client.steps import Ask, Await, GiveUp, Operation, Outcome, Pause, Step
+from raft.client.steps import Ask, Await, GiveUp, Operation, Pause, Reply, Step
 from raft.errors import LocalProtocolError
 from raft.types import Endpoint
 from raft.wire.frames import ReceivedRequest, decode_request, encode_response
@@ -101,10 +101,10 @@ def serve_nothing(transport: HandMovedTransport) -> None:
     transport.exchange.receive_data(encode_response(nothing, 4, correlation_id=0))
 
 
-def steps(*taken: Step) -> Call[[], list[Outcome]]:
+def steps(*taken: Step) -> Call[[], list[Reply]]:
     """A call that takes these steps, and returns their outcomes."""
 
-    def call(_session: Session, _deadline: Deadline) -> Operation[list[Outcome]]:
+    def call(_session: Session, _deadline: Deadline) -> Operation[list[Reply]]:
         outcomes = []
         for step in taken:
             outcomes.append((yield step))
@@ -134,9 +134,9 @@ def test_driver_yields_what_to_wait_for_and_until_when(hands: Hands) -> None:
     awaited(asking).respond()
     assert waits.send(1_200) == Sleep(until_ms=1_250)
     assert result(waits, 1_251) == [
-        Outcome(now_ms=1_101),
-        Outcome(now_ms=1_200, response=metadata()),
-        Outcome(now_ms=1_251),
+        Reply(now_ms=1_101),
+        Reply(now_ms=1_200, response=metadata()),
+        Reply(now_ms=1_251),
     ]
     assert hands.driver.transports == {NODE: awaited(asking)}, "it can be used again"
 
@@ -189,7 +189,7 @@ def test_driver_yields_the_same_wait_when_it_is_resumed_early(hands: Hands) -> N
 
     assert waits.send(1_001) == first
     assert waits.send(1_499) == first
-    assert result(waits, 1_500) == [Outcome(now_ms=1_500, is_pending=True, is_connected=False)]
+    assert result(waits, 1_500) == [Reply(now_ms=1_500, is_pending=True, is_connected=False)]
 
 
 def test_driver_uses_a_connection_for_one_request_after_the_other(hands: Hands) -> None:
@@ -219,8 +219,8 @@ def test_driver_waits_until_the_timeout_of_the_request_however_often_it_is_await
 
     assert limits == [1_200, 1_400, 1_500]
     assert outcomes[1:] == [
-        Outcome(now_ms=1_400, is_pending=True, is_connected=False),
-        Outcome(now_ms=1_500, failure="no connection in time", is_connected=False),
+        Reply(now_ms=1_400, is_pending=True, is_connected=False),
+        Reply(now_ms=1_500, failure="no connection in time", is_connected=False),
     ]
     assert hands.opened[0][1].is_closed
 
@@ -229,7 +229,7 @@ def test_response_that_came_before_the_driver_was_resumed_counts_even_after_the_
     waits = hands.begin(steps(ask(timeout_ms=500)))
     awaited(next(waits)).respond()
 
-    assert result(waits, 9_999) == [Outcome(now_ms=9_999, response=metadata())]
+    assert result(waits, 9_999) == [Reply(now_ms=9_999, response=metadata())]
 
 
 def test_request_without_any_time_fails_without_a_wait(hands: Hands) -> None:
@@ -238,7 +238,7 @@ def test_request_without_any_time_fails_without_a_wait(hands: Hands) -> None:
     with pytest.raises(StopIteration) as ended:
         next(waits)
 
-    assert ended.value.value == [Outcome(now_ms=BEGAN_MS, failure="no connection in time", is_connected=False)]
+    assert ended.value.value == [Reply(now_ms=BEGAN_MS, failure="no connection in time", is_connected=False)]
     assert hands.driver.transports == {}
 
 
@@ -256,7 +256,7 @@ def test_driver_says_in_words_why_a_connection_is_lost(hands: Hands, error: Exce
     transport = awaited(next(waits))
     transport.exchange.fail(error)
 
-    assert result(waits, 1_001) == [Outcome(now_ms=1_001, failure=failure, is_connected=False)]
+    assert result(waits, 1_001) == [Reply(now_ms=1_001, failure=failure, is_connected=False)]
     assert transport.is_closed
     assert hands.driver.transports == {}
 
@@ -265,7 +265,7 @@ def test_driver_says_whether_a_connection_was_open_before_it_was_lost(hands: Han
     waits = hands.begin(steps(ask(timeout_ms=500)))
     awaited(next(waits)).requests()
 
-    assert result(waits, 1_500) == [Outcome(now_ms=1_500, failure="no response in time", is_connected=True)]
+    assert result(waits, 1_500) == [Reply(now_ms=1_500, failure="no response in time", is_connected=True)]
 
 
 def test_driver_raises_errors_that_no_connection_explains(hands: Hands) -> None:
@@ -313,7 +313,7 @@ def test_connection_lost_between_two_requests_is_replaced_for_the_next_one(hands
     second.respond()
     outcomes = result(waits, 1_012)
 
-    assert outcomes[2] == Outcome(now_ms=1_012, response=metadata())
+    assert outcomes[2] == Reply(now_ms=1_012, response=metadata())
     assert [transport.is_closed for _, transport in hands.opened] == [True, False]
     assert hands.driver.transports == {NODE: second}
 
@@ -323,7 +323,7 @@ def test_response_counts_when_invalid_data_follows_it_and_the_connection_is_clos
     transport = awaited(next(waits))
     transport.respond(then=b"\xff" * 8)
 
-    assert result(waits, 1_001) == [Outcome(now_ms=1_001, response=metadata())]
+    assert result(waits, 1_001) == [Reply(now_ms=1_001, response=metadata())]
     assert transport.is_closed
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from raft.client import MULTIPART_WRITES_LEVEL, calls
+from raft.client import WRITES_LEVEL, calls
 from raft.client.session import Deadline, Session
-from raft.client.steps import Ask, Operation, Outcome, Pause
+from raft.client.steps import Ask, Operation, Pause, Reply
 from raft.errors import (
     ConfigError,
     ErrorCode,
@@ -45,13 +45,13 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodesInProcess]:
         yield nodes
 
 
-def asked(drive: Drive, place: Endpoint, *, timeout_ms: int = 5_000) -> Outcome:
+def asked(drive: Drive, place: Endpoint, *, timeout_ms: int = 5_000) -> Reply:
     """The outcome of one request to one node."""
 
-    def ask(_session: Session, _deadline: Deadline) -> Operation[Outcome]:
+    def ask(_session: Session, _deadline: Deadline) -> Operation[Reply]:
         return (yield Ask(endpoint=place, request=MetadataRequest(topics=None), timeout_ms=timeout_ms))
 
-    outcome: Outcome = drive(settings_of(place)).call(ask)
+    outcome: Reply = drive(settings_of(place)).call(ask)
     return outcome
 
 
@@ -126,13 +126,13 @@ def test_impossible_port_is_a_failure(drive: Drive, port: int) -> None:
 
 
 def test_pause_takes_its_time_and_has_no_response(drive: Drive) -> None:
-    def pause(_session: Session, deadline: Deadline) -> Operation[tuple[Deadline, Outcome]]:
+    def pause(_session: Session, deadline: Deadline) -> Operation[tuple[Deadline, Reply]]:
         outcome = yield Pause(duration_ms=100)
         return deadline, outcome
 
     deadline, outcome = drive(settings_of(Endpoint(HOST, 1))).call(pause)
 
-    assert outcome == Outcome(now_ms=outcome.now_ms)
+    assert outcome == Reply(now_ms=outcome.now_ms)
     assert outcome.now_ms - deadline.started_ms >= 99
     assert deadline.timeout_ms == 10_000
 
@@ -245,7 +245,7 @@ def test_blocking_client_has_every_call(nodes: NodesInProcess) -> None:
 
         assert client.cluster_id == CLUSTER_ID
         assert client.epoch == described.leader_epoch
-        assert client.feature_level() == MULTIPART_WRITES_LEVEL
+        assert client.feature_level() == WRITES_LEVEL
         assert client.log_start_offset() == 0
         assert client.last_stable_offset() == appended.base_offset + 1
         assert values_in(client.fetch(appended.base_offset).records) == [b"v"]

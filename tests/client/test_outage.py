@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from raft.client.discovery import Leader
+from raft.client.discovery import LeaderNode
 from raft.client.failures import CLOSED_AFTER_HANDSHAKE, TIMED_OUT
 from raft.client.outage import Outage
 from raft.client.session import Deadline, ResponseStatus, Session
@@ -24,7 +24,7 @@ NOT_LEADER = InitProducerIdResponse(error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER,
 
 
 def asking(session: Session, deadline: Deadline) -> Operation[InitProducerIdResponse]:
-    def request_to(_leader: Leader) -> Message:
+    def request_to(_leader: LeaderNode) -> Message:
         return InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=-1)
 
     def status_of(response: InitProducerIdResponse) -> ResponseStatus:
@@ -130,7 +130,7 @@ def test_warning_of_a_client_that_has_reached_the_quorum_has_the_time_of_the_cal
 def full(session: Session, deadline: Deadline) -> Operation[InitProducerIdResponse]:
     """A request to a leader that has no room for it."""
 
-    def request_to(_leader: Leader) -> Message:
+    def request_to(_leader: LeaderNode) -> Message:
         return InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=-1)
 
     def status_of(response: InitProducerIdResponse) -> ResponseStatus:

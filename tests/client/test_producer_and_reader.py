@@ -105,6 +105,24 @@ def test_batch_with_an_unknown_outcome_is_appended_once(
     assert values(reader) == [b"first", b"lost", b"next", b"lost", b"next"]
 
 
+def test_batch_without_a_producer_id_is_appended_before_the_next_one(
+    producer: Producer, reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lose(_client: Client) -> int:
+        raise QuorumUnavailableError("no response in time")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Client, "new_producer_id", lose)
+        for _ in range(2):
+            with pytest.raises(QuorumUnavailableError):
+                producer.append(b"first")
+        with pytest.raises(QuorumUnavailableError):
+            producer.transaction()
+    producer.append(b"next")
+
+    assert values(reader) == [b"first", b"next"]
+
+
 def test_transaction_comes_after_a_batch_with_an_unknown_outcome(
     producer: Producer, reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from raft.client.discovery import Leader
+from raft.client.discovery import LeaderNode
 from raft.client.exchange import Exchange
 from raft.client.failures import CLOSED_AFTER_HANDSHAKE, CLOSED_AT_ONCE, CLOSED_BY_NODE, NEEDED_RULE
 from raft.client.session import ResponseStatus
@@ -80,7 +80,7 @@ def test_request_that_no_rule_allows_is_an_error_that_says_what_is_expected(
 ) -> None:
     table = leader_alone(InitProducerIdResponse(error_code=code, producer_id=-1, producer_epoch=-1))
 
-    def request_to(_leader: Leader) -> InitProducerIdRequest:
+    def request_to(_leader: LeaderNode) -> InitProducerIdRequest:
         return InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=-1)
 
     def status_of(response: InitProducerIdResponse) -> ResponseStatus:

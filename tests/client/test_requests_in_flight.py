@@ -13,17 +13,17 @@ import pytest
 from raft.client import AsyncClient, Client
 from raft.client.blocking_connection import BlockingConnection
 from raft.client.session import Deadline, Session
-from raft.client.steps import Ask, Await, GiveUp, Operation, Outcome, Pause
+from raft.client.steps import Ask, Await, GiveUp, Operation, Pause, Reply
 from raft.types import Endpoint
 from raft.wire.frames import FrameReader, ReceivedRequest, decode_request, encode_response
 from raft.wire.messages.api_versions import ApiVersionsRequest
 from raft.wire.messages.metadata import MetadataRequest
 from tests.client.driving import Drive, settings_of
 from tests.client.table import metadata
+from tests.hang import HANG_S
 from tests.node.harness.peer import serving_all
 from tests.node.harness.properties import HOST
 
-WITHIN_S = 20.0
 LONG_MS = 60_000
 
 
@@ -70,7 +70,7 @@ class HeldNode:
                 assert isinstance(request, ReceivedRequest)
                 self.asked.append(type(request.message).__name__)
                 is_hello = isinstance(request.message, ApiVersionsRequest)
-                (self.may_say_hello if is_hello else self.may_respond).wait(WITHIN_S)
+                (self.may_say_hello if is_hello else self.may_respond).wait(HANG_S)
                 response = serving_all() if is_hello else metadata()
                 header = request.header
                 connection.sendall(
@@ -99,7 +99,7 @@ def ask(node: HeldNode, *, patience_ms: int | None = 50, timeout_ms: int = LONG_
 
 @pytest.mark.parametrize("says_hello", [True, False], ids=["asked", "versions not known yet"])
 def test_response_that_is_late_is_awaited(drive: Drive, says_hello: bool) -> None:
-    def ask_and_await(_session: Session, _deadline: Deadline) -> Operation[list[Outcome]]:
+    def ask_and_await(_session: Session, _deadline: Deadline) -> Operation[list[Reply]]:
         outcomes = [(yield ask(node))]
         outcomes += [(yield Await(endpoint=node.endpoint, patience_ms=50))]
         node.may_say_hello.set()
@@ -120,7 +120,7 @@ def test_response_that_is_late_is_awaited(drive: Drive, says_hello: bool) -> Non
 
 
 def test_request_in_flight_still_times_out(drive: Drive) -> None:
-    def ask_and_await(_session: Session, _deadline: Deadline) -> Operation[list[Outcome]]:
+    def ask_and_await(_session: Session, _deadline: Deadline) -> Operation[list[Reply]]:
         pending = yield ask(node, timeout_ms=200)
         return [pending, (yield Await(endpoint=node.endpoint, patience_ms=LONG_MS))]
 
@@ -132,7 +132,7 @@ def test_request_in_flight_still_times_out(drive: Drive) -> None:
 
 
 def test_request_given_up_closes_its_connection_and_the_next_one_opens_another(drive: Drive) -> None:
-    def ask_twice(_session: Session, _deadline: Deadline) -> Operation[list[Outcome]]:
+    def ask_twice(_session: Session, _deadline: Deadline) -> Operation[list[Reply]]:
         pending = yield ask(node)
         given_up = yield GiveUp(endpoint=node.endpoint)
         node.may_say_hello.set()
@@ -143,7 +143,7 @@ def test_request_given_up_closes_its_connection_and_the_next_one_opens_another(d
         pending, given_up, second = drive(settings_of(node.endpoint)).call(ask_twice)
 
     assert pending.is_pending
-    assert given_up == Outcome(now_ms=given_up.now_ms)
+    assert given_up == Reply(now_ms=given_up.now_ms)
     assert second.response == metadata()
     assert node.connections == 2
 
@@ -153,7 +153,7 @@ def test_request_in_flight_is_given_up_when_its_call_ends_in_an_error(drive: Dri
         yield ask(node)
         raise ValueError("as when another node belongs to another cluster")
 
-    def ask_again(_session: Session, _deadline: Deadline) -> Operation[Outcome]:
+    def ask_again(_session: Session, _deadline: Deadline) -> Operation[Reply]:
         yield Pause(duration_ms=1)
         return (yield ask(node, patience_ms=None))
 
@@ -170,10 +170,10 @@ def test_request_in_flight_is_given_up_when_its_call_ends_in_an_error(drive: Dri
 
 
 def test_request_in_flight_is_given_up_when_its_task_is_cancelled() -> None:
-    def ask_once(_session: Session, _deadline: Deadline) -> Operation[Outcome]:
+    def ask_once(_session: Session, _deadline: Deadline) -> Operation[Reply]:
         return (yield ask(node, patience_ms=None))
 
-    async def cancel_and_ask_again() -> Outcome:
+    async def cancel_and_ask_again() -> Reply:
         async with AsyncClient(settings_of(node.endpoint)) as client:
             with pytest.raises(TimeoutError):
                 async with asyncio.timeout(0.05):
@@ -190,7 +190,7 @@ def test_request_in_flight_is_given_up_when_its_task_is_cancelled() -> None:
 
 
 def test_request_in_flight_is_given_up_when_its_thread_is_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
-    def ask_once(_session: Session, _deadline: Deadline) -> Operation[Outcome]:
+    def ask_once(_session: Session, _deadline: Deadline) -> Operation[Reply]:
         return (yield ask(node, patience_ms=None))
 
     def interrupted(connection: BlockingConnection, until_ms: int) -> None:

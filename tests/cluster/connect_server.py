@@ -10,12 +10,12 @@ from pathlib import Path
 from pyspark.find_spark_home import _find_spark_home
 
 from raft.local.ports import free_ports
+from tests.hang import HANG_S
 from tests.node.harness.waiting import eventually
 from tests.processes.commands import ROOT, child_environment
 from tests.processes.piped_process import PipedProcess
 
 _MAIN = "org.apache.spark.sql.connect.service.SparkConnectServer"
-_START_S = 60.0
 
 
 class ConnectServer(PipedProcess):
@@ -44,7 +44,7 @@ class ConnectServer(PipedProcess):
     @property
     def url(self) -> str:
         """What clients connect to, once it listens."""
-        eventually(lambda: "Spark Connect server started" in self.errors, "it has started", within_s=_START_S)
+        eventually(lambda: "Spark Connect server started" in self.errors, "it has started", within_s=HANG_S)
         return f"sc://127.0.0.1:{self._port}"
 
 

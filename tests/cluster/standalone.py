@@ -12,12 +12,12 @@ import psutil
 from pyspark.find_spark_home import _find_spark_home
 
 from tests.cluster.hosts import Host, on
+from tests.hang import HANG_S
 from tests.node.harness.waiting import eventually
 from tests.processes.commands import child_environment
 from tests.processes.piped_process import PipedProcess
 
 _PORT = 7077
-_START_S = 60.0
 _REGISTERED = "Successfully registered with master"
 
 
@@ -39,7 +39,7 @@ class Daemon(PipedProcess):
 
     def says(self, text: str) -> None:
         """Wait until it has logged a text."""
-        eventually(lambda: text in self.errors, f"{self.name} says {text}", within_s=_START_S)
+        eventually(lambda: text in self.errors, f"{self.name} says {text}", within_s=HANG_S)
 
     def kill(self) -> None:
         """Kill it with the executors that it has started, and their Python processes."""

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 from raft.config import NodeConfig, parse_overrides, read_properties
-from raft.config.listener_security import ListenerSecurity
+from raft.config.listener_security import SECURITY_PROPERTIES, ListenerSecurity
+from raft.config.node import NODE_PROPERTIES, WITHOUT_EFFECT
 from raft.config.values import refuse
 from raft.errors import ConfigError
-from raft.types import Endpoint, NodeId, Uuid
+from raft.types import CleanupPolicy, Endpoint, NodeId, Uuid
 
 CONF = Path(__file__).parents[2] / "conf"
 
@@ -285,29 +285,38 @@ def test_example_configuration_warns_of_the_missing_cluster_id_alone() -> None:
     assert example.listener == Endpoint("localhost", 9093, "CONTROLLER")
 
 
-_SHOWN_WITH_DEFAULTS = (
-    *("#controller.", "#metadata.", "#message.", "#queued.", "#max.", "#connections."),
-    *("#producer.", "#raft.writer.", "#log.message.", "#transaction."),
-    *("#cleanup.", "#min.", "#delete.", "#raft.reserve.", "#raft.scrub.", "#raft.node."),
-)
+OF_TEST_RAFT_SERVER = {"raft.topic.name", "raft.topic.id", "raft.records.strict", "raft.voters.verify.address"}
+"""The example shows these with other values than their defaults."""
 
 
 def test_example_configuration_shows_every_default_as_it_is() -> None:
-    text = (CONF / "node.properties").read_text()
-    shown = dict(
-        line.removeprefix("#").split("=", 1) for line in text.splitlines() if line.startswith(_SHOWN_WITH_DEFAULTS)
-    )
+    shown = dict(re.findall(r"^#([a-z.]+)=(.*)$", (CONF / "node.properties").read_text(), re.MULTILINE))
     plain = read_properties(CONF / "node.properties")
+    with_default = {
+        row.name
+        for row in (*NODE_PROPERTIES, *SECURITY_PROPERTIES)
+        if isinstance(row.default, int | float | CleanupPolicy)
+    }
+    defaults = {name: shown.get(name, "") for name in with_default - OF_TEST_RAFT_SERVER}
 
-    assert NodeConfig.from_properties(plain | shown) == NodeConfig.from_properties(plain)
-    assert len(shown) == 30
+    assert NodeConfig.from_properties(plain | defaults) == NodeConfig.from_properties(plain)
+    assert {name for name, value in defaults.items() if not value} == {"allow.everyone.if.no.acl.found"}
+    assert len(defaults) == 32
 
 
-def test_example_configuration_has_every_key() -> None:
+def test_property_has_one_row() -> None:
+    names = [row.name for row in (*NODE_PROPERTIES, *SECURITY_PROPERTIES)] + [*WITHOUT_EFFECT]
+
+    assert len(set(names)) == len(names)
+
+
+def test_example_configuration_has_every_key_but_other_names_of_one_directory() -> None:
     text = (CONF / "node.properties").read_text()
-    keys = {known.metadata["key"] for known in fields(NodeConfig) if "key" in known.metadata}
+    names = {row.name for row in NODE_PROPERTIES if "<" not in row.name}
 
-    assert keys - set(re.findall(r"^(?:# ?)?([a-z.]+)=", text, re.MULTILINE)) == set()
+    missing = names - set(re.findall(r"^(?:# ?)?([a-z.]+)=", text, re.MULTILINE))
+
+    assert missing == {"log.dir", "metadata.log.dir", "allow.everyone.if.no.acl.found"}
 
 
 @pytest.mark.parametrize(

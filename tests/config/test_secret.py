@@ -6,8 +6,7 @@ import pickle
 
 import pytest
 
-from raft.config.secret import Secret
-from raft.config.values import HIDDEN
+from raft.config.secret import HIDDEN, Secret
 
 SECRET = Secret("planted-secret")
 

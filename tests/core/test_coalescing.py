@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 
-from raft.core.coalescing import MAX_TOGETHER, take_next
 from raft.core.effects import AppendBatches, FlushLog
+from raft.core.event_queue import MAX_TOGETHER, take_next
 from raft.core.events import AppendRequested, AppendsRequested, Event, TimePassed
 from tests.core.builder import a_leader
 from tests.core.orders import appends, flushes, replies

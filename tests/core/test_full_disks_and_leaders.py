@@ -9,7 +9,7 @@ import pytest
 from raft.core.effects import Effect, RoleChanged, SendRequest
 from raft.core.events import DiskMeasured, DiskWaiting
 from raft.core.messages import VoteRequest
-from raft.core.standing_aside import HANDOVER_AFTER_MS
+from raft.core.unfit_voters import HANDOVER_AFTER_MS
 from raft.errors import ErrorCode
 from raft.types import Offset
 from tests.core.builder import ELECTION_TIMEOUT_MS, Node, a_follower, a_leader, an_unattached

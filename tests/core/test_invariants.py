@@ -11,9 +11,9 @@ import pytest
 from raft.core.epochs import LAST_EPOCH
 from raft.core.events import TimePassed
 from raft.core.invariants import check_invariants
-from raft.core.parking import ParkedFetch, PendingAppend
 from raft.core.roles import Role
 from raft.core.state import State
+from raft.core.waiting_requests import ParkedFetch, PendingAppend
 from raft.types import ElectionState, Epoch, NodeId, Offset
 from tests.core.builder import (
     Node,

@@ -5,37 +5,23 @@ from __future__ import annotations
 import pytest
 
 from raft.core.events import RequestAbandoned, ResignRequested
-from raft.core.messages import FetchRequest
 from raft.core.roles import Leader
 from raft.errors import ErrorCode
 from raft.types import Epoch, NodeId
 from tests.core.builder import a_leader
 from tests.core.orders import appends, flushes, reads, replies
-from tests.core.wording import REQUEST_ID, append_of, batch, fetch_request, fetch_response, vote_request
+from tests.core.wording import (
+    REQUEST_ID,
+    append_of,
+    batch,
+    fetch_request,
+    fetch_response,
+    vote_request,
+    voter_2_at,
+)
 
 NOT_LEADER = ErrorCode.NOT_LEADER_OR_FOLLOWER
 FIVE = (1, 2, 3, 4, 5)
-
-
-def voter_2_at(
-    offset: int,
-    *,
-    last_epoch: int = 5,
-    epoch: int = 5,
-    max_wait_ms: int = 500,
-    high_watermark: int | None = None,
-    wants_high_watermark: bool = False,
-) -> FetchRequest:
-    """Voter 2 fetches from the leader of epoch 5, whose log ends at 11 with the first record of that epoch."""
-    return fetch_request(
-        by=2,
-        epoch=epoch,
-        offset=offset,
-        last_epoch=last_epoch,
-        max_wait_ms=max_wait_ms,
-        high_watermark=high_watermark,
-        wants_high_watermark=wants_high_watermark,
-    )
 
 
 @pytest.mark.rule("FETCH-11", "FETCH-12")

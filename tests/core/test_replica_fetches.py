@@ -13,32 +13,11 @@ from raft.errors import ErrorCode
 from raft.types import NodeId, ReplicaKey, Uuid
 from tests.core.builder import Node, a_candidate, a_follower, a_leader, a_log, a_prospective, a_resigned, an_unattached
 from tests.core.orders import reads, replies
-from tests.core.wording import append_of, fetch_request, fetch_response
+from tests.core.wording import append_of, fetch_request, fetch_response, voter_2_at
 
 FENCED = ErrorCode.FENCED_LEADER_EPOCH
 NOT_LEADER = ErrorCode.NOT_LEADER_OR_FOLLOWER
 FIVE = (1, 2, 3, 4, 5)
-
-
-def voter_2_at(
-    offset: int,
-    *,
-    last_epoch: int = 5,
-    epoch: int = 5,
-    max_wait_ms: int = 500,
-    high_watermark: int | None = None,
-    wants_high_watermark: bool = False,
-) -> FetchRequest:
-    """Voter 2 fetches from the leader of epoch 5, whose log ends at 11 with the first record of that epoch."""
-    return fetch_request(
-        by=2,
-        epoch=epoch,
-        offset=offset,
-        last_epoch=last_epoch,
-        max_wait_ms=max_wait_ms,
-        high_watermark=high_watermark,
-        wants_high_watermark=wants_high_watermark,
-    )
 
 
 def scenario(number: int) -> pytest.MarkDecorator:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from raft.core.effects import CutLog, Effect, RollLog, SendResponse
-from raft.core.events import LogCutRequested, SnapshotDue, SnapshotMade
+from raft.core.effects import DeleteBeforeSnapshot, Effect, RollLog, SendResponse
+from raft.core.events import DeleteBeforeSnapshotRequested, SnapshotDue, SnapshotMade
 from raft.core.messages import FetchResponse, FetchSnapshotRequest, FetchSnapshotResponse, RequestRefused
 from raft.core.roles import Leader, Resigned, Role
 from raft.errors import ErrorCode
@@ -29,7 +29,7 @@ def a_cut_leader(*, shows_records: bool = False) -> Node:
 
 
 def cut(node: Node, start: OffsetAndEpoch, *, shows_records: bool = False) -> list[Effect]:
-    return node.handle(LogCutRequested(start=start, shows_records=shows_records), now_ms=10)
+    return node.handle(DeleteBeforeSnapshotRequested(start=start, shows_records=shows_records), now_ms=10)
 
 
 def offered(node: Node, *, offset: int, last_epoch: int) -> OffsetAndEpoch | None:
@@ -91,7 +91,7 @@ def test_log_is_cut_once_and_its_epochs_stay() -> None:
 
     again, later = cut(node, EARLY), cut(node, LATE)
 
-    assert (again, later) == ([], [CutLog(start=LATE)])
+    assert (again, later) == ([], [DeleteBeforeSnapshot(start=LATE)])
     assert node.core.log.start == LATE
     assert [(start.epoch, start.start_offset) for start in node.core.log.epochs] == [(1, 0), (3, 4), (5, 10)]
 
@@ -101,7 +101,7 @@ def test_node_stops_rather_than_cut_what_is_not_committed() -> None:
     node = a_follower(of=2, epoch=5, log=a_log([(1, 0), (3, 4)], 10))
     node.gets(fetch_response(epoch=5, leader=2, high_watermark=7), of=2)
 
-    with pytest.raises(AssertionError, match="a cut at offset 8 of epoch 3, committed and durable up to 7"):
+    with pytest.raises(AssertionError, match="a log start at offset 8 of epoch 3, committed and durable up to 7"):
         cut(node, LATE)
 
 

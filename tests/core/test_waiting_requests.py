@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from raft.core.parking import PendingAppend, WaitingRequests
+from raft.core.waiting_requests import PendingAppend, WaitingRequests
 from raft.types import Offset
 
 

@@ -177,6 +177,27 @@ def fetch_request(
     )
 
 
+def voter_2_at(
+    offset: int,
+    *,
+    last_epoch: int = 5,
+    epoch: int = 5,
+    max_wait_ms: int = 500,
+    high_watermark: int | None = None,
+    wants_high_watermark: bool = False,
+) -> FetchRequest:
+    """Voter 2 fetches from the leader of epoch 5, whose log ends at 11 with the first record of that epoch."""
+    return fetch_request(
+        by=2,
+        epoch=epoch,
+        offset=offset,
+        last_epoch=last_epoch,
+        max_wait_ms=max_wait_ms,
+        high_watermark=high_watermark,
+        wants_high_watermark=wants_high_watermark,
+    )
+
+
 def our_fetch(
     *,
     epoch: int,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from raft.client import MULTIPART_WRITES_LEVEL, WriteId
+from raft.client import WRITES_LEVEL, WriteId
 from raft.client.results import Appended
 from raft.core.effects import AppendBatches, Effect, FlushLog, SendResponse
 from raft.core.events import AppendRequested, Event, LogFlushed, TransactionEndRequested
 from raft.core.messages import AppendResponse
-from raft.errors import ErrorCode, RequestError
+from raft.errors import ErrorCode, refusal
 from raft.records.batch import read_records
 from raft.records.produced import read_produced_batch
 from raft.types import Batch, BatchHeader, ControlType
@@ -25,7 +25,7 @@ class LeaderInMemory:
         batches: the batches of clients, in the order of the log.
     """
 
-    def __init__(self, *, level: int = MULTIPART_WRITES_LEVEL, max_bytes: int = 8 << 20) -> None:
+    def __init__(self, *, level: int = WRITES_LEVEL, max_bytes: int = 8 << 20) -> None:
         self._level = level
         self._max_bytes = max_bytes
         self._node = a_leader(epoch=1, voters=(1,))
@@ -67,7 +67,7 @@ class LeaderInMemory:
         response = self._handle(event)
         if response.error not in (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER):
             name = ErrorCode(response.error).name
-            raise RequestError(ErrorCode(response.error), f"{name}: {response.message}")
+            raise refusal(ErrorCode(response.error), f"{name}: {response.message}")
         assert response.base_offset is not None, "it is committed"
         return Appended(base_offset=response.base_offset, is_superseded=response.error != ErrorCode.NONE)
 

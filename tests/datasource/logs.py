@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from raft.client import BatchPlan, Client, ClientSettings, LogPlace
+from raft.client import BatchPlan, Client, ClientSettings, LogPosition
 from raft.client.driver import Arguments, Call
 from raft.client.results import FoundOffset
 from raft.client.steps import Result
@@ -32,7 +32,7 @@ class Log:
         timestamps_ms: time of each record; without, no record has the requested time or a later one.
         start: first offset still there.
         is_compacted: whether the records of a snapshot stand before the start of the log.
-        checksums: of the batch of each record; without, the leader plans no batches, like an older node.
+        checksums: of the batch of each record; without, the leader plans no batches, like controllers of Kafka.
         control: offsets of control records.
         counts_bytes: whether the leader can limit a batch by bytes; each record then has `RECORD_BYTES`.
     """
@@ -48,7 +48,9 @@ class Log:
     view: LogView = field(default_factory=LogView)
 
     def __post_init__(self) -> None:
-        self.view.cut(OffsetAndEpoch(offset=Offset(self.start), epoch=Epoch(0)), shows_snapshot=self.is_compacted)
+        self.view.delete_before(
+            OffsetAndEpoch(offset=Offset(self.start), epoch=Epoch(0)), shows_snapshot=self.is_compacted
+        )
         for offset, epoch in enumerate(self.epochs):
             self.view.start_epoch(Epoch(epoch), Offset(offset))
         self.view.end_offset = Offset(len(self.epochs))
@@ -114,10 +116,10 @@ class LogClient(Client):
             size_bytes = (end - start_offset) * RECORD_BYTES
         return replace(plan, start=self._place(start_offset), end=self._place(end), size_bytes=size_bytes)
 
-    def _place(self, offset: Offset) -> LogPlace:
+    def _place(self, offset: Offset) -> LogPosition:
         epoch = Epoch(self._log.epochs[offset - 1] if offset else 0)
         checksum = self._log.checksums[offset - 1] if offset > self._log.start else None
-        return LogPlace(offset=offset, epoch=epoch, checksum=checksum)
+        return LogPosition(offset=offset, epoch=epoch, checksum=checksum)
 
 
 class ControllerClient(Client):

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from datasource.option_values import Place
+from datasource.option_values import NamedOffset
 from datasource.options import ReadOptions
-from datasource.planning import DataLossError, before_end, resolve_end, resolve_start
+from datasource.read_plan import DataLossError, before_end, resolve_end, resolve_start
 from raft.errors import ConfigError
 from tests.datasource.logs import Log, LogClient
 
@@ -24,31 +24,31 @@ def options(**given: Any) -> ReadOptions:
     return ReadOptions.of({"kraft.bootstrap.servers": "h:1", **{name: str(value) for name, value in given.items()}})
 
 
-def start_of(read: ReadOptions, *, default: Place = Place.EARLIEST, log_start: int = 0) -> int:
+def start_of(read: ReadOptions, *, default: NamedOffset = NamedOffset.EARLIEST, log_start: int = 0) -> int:
     return resolve_start(client(start=log_start), read, read.starting_offsets, default=default)
 
 
 @pytest.mark.parametrize(
     ("given", "default", "expected"),
     [
-        pytest.param({}, Place.EARLIEST, 0, id="a batch's default"),
-        pytest.param({}, Place.LATEST, 5, id="a stream's default"),
-        pytest.param({"startingOffsets": "earliest"}, Place.LATEST, 0, id="earliest"),
-        pytest.param({"startingOffsets": 3}, Place.LATEST, 3, id="an offset"),
-        pytest.param({"startingOffsets": 5}, Place.LATEST, 5, id="the end"),
-        pytest.param({"startingOffsets": -2}, Place.LATEST, 3, id="two rows before the end"),
-        pytest.param({"startingOffsets": -9}, Place.LATEST, 0, id="more rows than there are"),
-        pytest.param({"startingTimestamp": 15}, Place.EARLIEST, 1, id="the first that is as young"),
-        pytest.param({"startingTimestamp": 15, "startingOffsets": 4}, Place.EARLIEST, 1, id="time beats offset"),
+        pytest.param({}, NamedOffset.EARLIEST, 0, id="a batch's default"),
+        pytest.param({}, NamedOffset.LATEST, 5, id="a stream's default"),
+        pytest.param({"startingOffsets": "earliest"}, NamedOffset.LATEST, 0, id="earliest"),
+        pytest.param({"startingOffsets": 3}, NamedOffset.LATEST, 3, id="an offset"),
+        pytest.param({"startingOffsets": 5}, NamedOffset.LATEST, 5, id="the end"),
+        pytest.param({"startingOffsets": -2}, NamedOffset.LATEST, 3, id="two rows before the end"),
+        pytest.param({"startingOffsets": -9}, NamedOffset.LATEST, 0, id="more rows than there are"),
+        pytest.param({"startingTimestamp": 15}, NamedOffset.EARLIEST, 1, id="the first that is as young"),
+        pytest.param({"startingTimestamp": 15, "startingOffsets": 4}, NamedOffset.EARLIEST, 1, id="time beats offset"),
         pytest.param(
             {"startingTimestamp": 41, "startingOffsetsByTimestampStrategy": "latest"},
-            Place.EARLIEST,
+            NamedOffset.EARLIEST,
             5,
             id="none: latest",
         ),
     ],
 )
-def test_read_starts_there(given: dict[str, Any], default: Place, expected: int) -> None:
+def test_read_starts_there(given: dict[str, Any], default: NamedOffset, expected: int) -> None:
     assert start_of(options(**given), default=default) == expected
 
 
@@ -107,8 +107,8 @@ def test_start_in_a_gap_of_a_compacted_log_is_no_data_loss(offset: int) -> None:
     log = LogClient(Log(epochs=[1] * 5, start=4, is_compacted=True, checksums=range(5)))
     read = options(startingOffsets=offset)
 
-    assert resolve_start(log, read, read.starting_offsets, default=Place.EARLIEST) == offset
-    assert resolve_start(log, options(), None, default=Place.EARLIEST) == 0
+    assert resolve_start(log, read, read.starting_offsets, default=NamedOffset.EARLIEST) == offset
+    assert resolve_start(log, options(), None, default=NamedOffset.EARLIEST) == 0
 
 
 @pytest.mark.parametrize("rows", range(1, 13))

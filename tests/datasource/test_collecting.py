@@ -7,13 +7,14 @@ import pickle
 import pyarrow as pa
 import pytest
 
-from datasource import collecting, parts
-from datasource.collecting import collect_rows, message_bytes
+from datasource import parts, write_task
 from datasource.columns import encode_batch
 from datasource.options import WriteOptions
 from datasource.task_rows import Query, TaskRows
 from datasource.write_errors import WriteTooLargeError
+from datasource.write_task import collect_rows, message_bytes
 from raft.client import WriteKey
+from raft.errors import RaftError
 from raft.records.header import read_header
 from tests.datasource.leader_in_memory import LeaderInMemory
 
@@ -32,7 +33,7 @@ def rows_in(task: TaskRows) -> list[str]:
 
 
 def connect(monkeypatch: pytest.MonkeyPatch, leader: LeaderInMemory) -> LeaderInMemory:
-    monkeypatch.setattr(collecting, "client_for", lambda *_: leader)
+    monkeypatch.setattr(write_task, "client_for", lambda *_: leader)
     return leader
 
 
@@ -61,7 +62,7 @@ def test_task_without_rows_has_nothing_to_write(batches: list[pa.RecordBatch]) -
 def test_task_with_many_rows_appends_them_as_a_part_in_their_order(
     leader: LeaderInMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(collecting, "MESSAGE_BYTES", 100)
+    monkeypatch.setattr(write_task, "MESSAGE_BYTES", 100)
     monkeypatch.setattr(parts, "BATCH_BYTES", 200)
     values = [f"value {at}" for at in range(20)]
 
@@ -91,7 +92,7 @@ def test_row_that_is_larger_than_a_batch_has_a_batch_of_its_own(
     leader: LeaderInMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(parts, "BATCH_BYTES", 200)
-    monkeypatch.setattr(collecting, "MESSAGE_BYTES", 100)
+    monkeypatch.setattr(write_task, "MESSAGE_BYTES", 100)
 
     task = collect_rows([rows("a", "x" * 1000, "b")], OPTIONS, KEY, partition_id=0)
 
@@ -102,7 +103,7 @@ def test_row_that_is_larger_than_a_batch_has_a_batch_of_its_own(
 def test_batches_become_smaller_when_the_nodes_accept_no_larger_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     leader = connect(monkeypatch, LeaderInMemory(max_bytes=1000))
     values = [f"value {at:04d}" for at in range(2000)]
-    monkeypatch.setattr(collecting, "MESSAGE_BYTES", 100)
+    monkeypatch.setattr(write_task, "MESSAGE_BYTES", 100)
 
     task = collect_rows([rows(*values)], OPTIONS, KEY, partition_id=0)
 
@@ -115,7 +116,7 @@ def test_batches_become_smaller_when_the_nodes_accept_no_larger_ones(monkeypatch
 
 def test_row_that_the_nodes_do_not_accept_is_an_error_that_says_what_to_raise(monkeypatch: pytest.MonkeyPatch) -> None:
     leader = connect(monkeypatch, LeaderInMemory(max_bytes=1000))
-    monkeypatch.setattr(collecting, "MESSAGE_BYTES", 100)
+    monkeypatch.setattr(write_task, "MESSAGE_BYTES", 100)
 
     with pytest.raises(WriteTooLargeError, match=r"raise both .* message\.max\.bytes on the nodes") as error:
         collect_rows([rows("a", "x" * 2000, "b")], OPTIONS, KEY, partition_id=0)
@@ -128,7 +129,7 @@ def test_row_that_the_nodes_do_not_accept_is_an_error_that_says_what_to_raise(mo
 def test_rows_of_a_write_that_is_in_the_log_are_counted_and_not_sent_again(
     leader: LeaderInMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(collecting, "MESSAGE_BYTES", 100)
+    monkeypatch.setattr(write_task, "MESSAGE_BYTES", 100)
     monkeypatch.setattr(parts, "BATCH_BYTES", 200)
     written = encode_batch(
         rows("a"),
@@ -148,25 +149,16 @@ def test_rows_of_a_write_that_is_in_the_log_are_counted_and_not_sent_again(
     assert task.part.content_checksum != 0
 
 
-def test_nodes_of_an_older_version_get_the_rows_in_one_batch(monkeypatch: pytest.MonkeyPatch) -> None:
-    leader = connect(monkeypatch, LeaderInMemory(level=1))
-    monkeypatch.setattr(collecting, "MESSAGE_BYTES", 100)
-    values = [f"value {at}" for at in range(20)]
+def test_cluster_of_kafka_is_refused_before_a_part_is_appended(monkeypatch: pytest.MonkeyPatch) -> None:
+    leader = connect(monkeypatch, LeaderInMemory(level=0))
+    monkeypatch.setattr(write_task, "MESSAGE_BYTES", 100)
 
-    task = collect_rows([rows(*values)], OPTIONS, KEY, partition_id=0)
+    with pytest.raises(RaftError, match="cluster in memory is not a quorum of kraft-spark and can only be read"):
+        collect_rows([rows(*(f"value {at}" for at in range(20)))], OPTIONS, KEY, partition_id=0)
 
-    assert rows_in(task) == values
     assert leader.log == []
 
 
-def test_nodes_of_an_older_version_refuse_more_than_a_batch_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    connect(monkeypatch, LeaderInMemory(level=1))
-    options = WriteOptions.of({"kraft.bootstrap.servers": "nowhere.invalid:1", "kraft.max.request.size": "150"})
-
-    with pytest.raises(WriteTooLargeError, match=r"older version, .*: upgrade all nodes, then restart the query"):
-        collect_rows([rows("a"), rows("x" * 200)], options, KEY, partition_id=0)
-
-
 def test_driver_gets_a_bounded_number_of_bytes_from_any_number_of_tasks() -> None:
-    assert message_bytes(0) == collecting.MESSAGE_BYTES
-    assert sum(map(message_bytes, range(100_000))) < 13 * collecting.ALL_MESSAGES_BYTES
+    assert message_bytes(0) == write_task.MESSAGE_BYTES
+    assert sum(map(message_bytes, range(100_000))) < 13 * write_task.ALL_MESSAGES_BYTES

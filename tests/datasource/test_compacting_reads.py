@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from datasource import reading, view_reading
+from datasource import range_reader, view_reader
 from datasource.options import ReadOptions
-from datasource.planning import DataLossError, LogRange
-from datasource.reading import read_range
+from datasource.range_reader import read_range
+from datasource.read_plan import DataLossError, LogRange
 from datasource.view_range import ViewRange
-from datasource.view_reading import read_view
+from datasource.view_reader import read_view
 from raft.types import Epoch, Offset
 from tests.datasource.compacting_log import CompactingLog, Entry, changes, entries, keyed, places
 
@@ -35,7 +35,7 @@ def rows_of(record_batches: list[pa.RecordBatch]) -> list[tuple[int, bytes | Non
 def read(log: CompactingLog, start: int, end: int, **given: str) -> list[tuple[int, bytes | None, bytes | None]]:
     part = LogRange(start_offset=Offset(start), end_offset=Offset(end), cluster_id="cluster", epoch=Epoch(1))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reading, "client_for", lambda *_, **__: log)
+        patch.setattr(range_reader, "client_for", lambda *_, **__: log)
         return rows_of(list(read_range(options(**given), part)))
 
 
@@ -51,7 +51,7 @@ def view(
         epoch=Epoch(1),
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(view_reading, "client_for", lambda *_, **__: log)
+        patch.setattr(view_reader, "client_for", lambda *_, **__: log)
         rows = rows_of(list(read_view(options(**given), part)))
     assert all(before[0] < after[0] for before, after in pairwise(rows))
     found = {key: (offset, value) for offset, key, value in rows if key is not None and value is not None}

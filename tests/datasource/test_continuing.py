@@ -8,13 +8,13 @@ from collections.abc import Sequence
 import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 
-from datasource.continuing import MicroBatch, next_batch
 from datasource.limits import BatchLimits
+from datasource.micro_batch import MicroBatch, next_batch
 from datasource.offsets import Reached
 from datasource.options import ReadOptions
-from datasource.planning import DataLossError
+from datasource.read_plan import DataLossError
 from datasource.stream_reader import KraftStreamReader
-from raft.client import Client, LogPlace
+from raft.client import Client, LogPosition
 from raft.errors import ConfigError
 from raft.types import Epoch, Offset, OffsetAndEpoch
 from tests.client.kafka import Controller, a_batch
@@ -32,8 +32,8 @@ def options(*, fail_on_data_loss: bool = True, api_timeout_ms: int = 60_000) -> 
     )
 
 
-def place(offset: int, epoch: int, checksum: int | None = None) -> LogPlace:
-    return LogPlace(offset=Offset(offset), epoch=Epoch(epoch), checksum=checksum)
+def place(offset: int, epoch: int, checksum: int | None = None) -> LogPosition:
+    return LogPosition(offset=Offset(offset), epoch=Epoch(epoch), checksum=checksum)
 
 
 def reached(offset: int, epoch: int, checksum: int | None = None, *, cluster_id: str = CLUSTER_ID) -> Reached:
@@ -262,8 +262,8 @@ def test_log_of_other_checksums_is_read_on_from_the_checkpoint_when_data_may_be_
     ("at", "checksums"),
     [
         pytest.param(reached(3, 1, 12), OLD, id="the same"),
-        pytest.param(reached(3, 1), OLD, id="unknown in a checkpoint of version 1"),
-        pytest.param(reached(3, 1, 12), (), id="unknown to an older node"),
+        pytest.param(reached(3, 1), OLD, id="unknown in the checkpoint"),
+        pytest.param(reached(3, 1, 12), (), id="unknown to the leader"),
         pytest.param(reached(0, 0), OLD, id="at the very start"),
     ],
 )
@@ -331,7 +331,7 @@ def test_one_request_plans_a_batch() -> None:
 
 @pytest.mark.kafka_suite(16)
 @pytest.mark.parametrize("fail_on_data_loss", [True, False])
-@pytest.mark.parametrize("checksums", [(), OLD], ids=["older node", "node"])
+@pytest.mark.parametrize("checksums", [(), OLD], ids=["controller of Kafka", "node"])
 def test_available_now_fails_when_the_log_has_become_shorter_than_it_was_at_its_start(
     monkeypatch: pytest.MonkeyPatch, fail_on_data_loss: bool, checksums: Sequence[int]
 ) -> None:
@@ -352,7 +352,7 @@ def test_available_now_fails_when_the_log_has_become_shorter_than_it_was_at_its_
     [
         pytest.param(range(1, 15), False, [5, 9, 14], id="a node tells control records apart"),
         pytest.param(range(1, 15), True, [4, 8, 12, 14], id="control records are rows"),
-        pytest.param((), False, [4, 8, 12, 14], id="an older node does not tell"),
+        pytest.param((), False, [4, 8, 12, 14], id="a controller of Kafka does not tell"),
     ],
 )
 def test_batches_hold_as_many_rows_as_they_may(

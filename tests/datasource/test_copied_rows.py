@@ -7,13 +7,13 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pytest
 
-from datasource import collecting, parts, writing
-from datasource.collecting import collect_rows
+from datasource import parts, write_commit, write_task
 from datasource.options import WriteOptions
 from datasource.task_rows import TaskRows
 from datasource.write_errors import of_refusal
+from datasource.write_task import collect_rows
 from raft.client import WriteKey
-from raft.errors import ErrorCode, RequestError
+from raft.errors import ErrorCode, refusal
 from raft.records.batch import read_records
 from raft.types import BatchHeader
 from tests.datasource.leader_in_memory import LeaderInMemory
@@ -28,7 +28,7 @@ TIMES_MS = [5_000, 1_000, 9_000, 9_000, 3_000, 0]
 @pytest.fixture
 def leader(monkeypatch: pytest.MonkeyPatch) -> LeaderInMemory:
     leader = LeaderInMemory()
-    for module in (collecting, writing):
+    for module in (write_task, write_commit):
         monkeypatch.setattr(module, "client_for", lambda *_: leader)
     return leader
 
@@ -50,7 +50,7 @@ def of_a_read(times_ms: Sequence[int | None] = TIMES_MS) -> pa.RecordBatch:
 
 def written(leader: LeaderInMemory, record_batches: list[pa.RecordBatch], options: WriteOptions) -> TaskRows:
     task = collect_rows(record_batches, options, KEY, partition_id=0)
-    writing.append_rows(options, KEY, [task], what="a write", conflict_remedy="")
+    write_commit.append_rows(options, KEY, [task], what="a write", conflict_remedy="")
     return task
 
 
@@ -73,7 +73,7 @@ def test_timestamps_are_kept_in_one_batch(leader: LeaderInMemory) -> None:
 
 
 def test_timestamps_are_kept_in_the_batches_of_a_part(leader: LeaderInMemory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(collecting, "MESSAGE_BYTES", 100)
+    monkeypatch.setattr(write_task, "MESSAGE_BYTES", 100)
     monkeypatch.setattr(parts, "BATCH_BYTES", 130)
 
     task = written(leader, [of_a_read(), of_a_read([7_000])], KEEP)
@@ -92,7 +92,7 @@ def test_batch_of_far_apart_times_is_divided_when_it_is_larger_than_a_request(
     leader: LeaderInMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The size of a timestamp depends on the first row of the batch, which is not known when rows are collected."""
-    monkeypatch.setattr(collecting, "MESSAGE_BYTES", 100)
+    monkeypatch.setattr(write_task, "MESSAGE_BYTES", 100)
     options = WriteOptions.of(SERVERS | {"readColumns": "keepTimestamps", "kraft.max.request.size": "150"})
     times_ms = [0, *(1 << at for at in range(40)), 5]
 
@@ -106,7 +106,7 @@ def test_batch_of_far_apart_times_is_divided_when_it_is_larger_than_a_request(
 def test_repeated_write_with_timestamps_is_the_same_write(
     leader: LeaderInMemory, monkeypatch: pytest.MonkeyPatch, message_bytes: int
 ) -> None:
-    monkeypatch.setattr(collecting, "MESSAGE_BYTES", message_bytes)
+    monkeypatch.setattr(write_task, "MESSAGE_BYTES", message_bytes)
 
     written(leader, [of_a_read()], KEEP)
     written(leader, [of_a_read()], KEEP)
@@ -118,7 +118,7 @@ def test_repeated_write_with_timestamps_is_the_same_write(
 def test_dropped_columns_leave_the_time_of_the_write(
     leader: LeaderInMemory, monkeypatch: pytest.MonkeyPatch, message_bytes: int
 ) -> None:
-    monkeypatch.setattr(collecting, "MESSAGE_BYTES", message_bytes)
+    monkeypatch.setattr(write_task, "MESSAGE_BYTES", message_bytes)
 
     written(leader, [of_a_read()], DROP)
 
@@ -128,7 +128,7 @@ def test_dropped_columns_leave_the_time_of_the_write(
 
 
 def test_time_that_the_leader_refuses_is_explained() -> None:
-    refused = RequestError(ErrorCode.INVALID_TIMESTAMP, "INVALID_TIMESTAMP: Timestamp 7 is out of range")
+    refused = refusal(ErrorCode.INVALID_TIMESTAMP, "INVALID_TIMESTAMP: Timestamp 7 is out of range")
 
     error = of_refusal(refused, KEEP.client)
 

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from datasource.default_options import BATCH_READ, STREAM_READ, VARIABLE, WRITE, DefaultOptions
-from datasource.options import CLIENT_NAMES, CLUSTER_ID, RACK, ReadOptions, WriteOptions
+from datasource.client_options import CLIENT, SECURITY_NAMES
+from datasource.default_options import VARIABLE, DefaultOptions
+from datasource.option import Use
+from datasource.options import ReadOptions, WriteOptions
 from datasource.source import KraftDataSource
 from datasource.stream_reader import KraftStreamReader
 from raft.errors import ConfigError
@@ -48,9 +50,9 @@ def defaults(file: Path, text: str) -> DefaultOptions:
 def test_file_has_options_of_each_use_by_their_names_and_by_the_keys_of_kafka(file: Path) -> None:
     options = defaults(file, FULL)
 
-    stream = ReadOptions.of(options.below({}, STREAM_READ))
-    batch = ReadOptions.of(options.below({}, BATCH_READ))
-    write = WriteOptions.of(options.below({}, WRITE))
+    stream = ReadOptions.of(options.below({}, Use.STREAM))
+    batch = ReadOptions.of(options.below({}, Use.BATCH))
+    write = WriteOptions.of(options.below({}, Use.WRITE))
 
     for client in (stream.client, batch.client, write.client):
         assert client.bootstrap_servers == (Endpoint("h1", 1), Endpoint("h2", 2))
@@ -79,7 +81,7 @@ def test_file_has_options_of_each_use_by_their_names_and_by_the_keys_of_kafka(fi
 def test_given_option_wins_over_the_file(file: Path, given: dict[str, str], expected: dict[str, object]) -> None:
     options = defaults(file, SERVERS + "startingTimestamp=50\nendingTimestamp=60\n")
 
-    read = ReadOptions.of(options.below(given, BATCH_READ))
+    read = ReadOptions.of(options.below(given, Use.BATCH))
 
     found = {name: getattr(read, name) for name in expected if name != "client"}
     if "client" in expected:
@@ -90,20 +92,20 @@ def test_given_option_wins_over_the_file(file: Path, given: dict[str, str], expe
 def test_rack_of_the_file_counts_for_a_read_from_the_nearest_node(file: Path) -> None:
     options = defaults(file, SERVERS + "client.rack=a\n")
 
-    assert ReadOptions.of(options.below({"Kraft.Read.From": " Nearest"}, BATCH_READ)).client.rack == "a"
-    assert ReadOptions.of(options.below({"kraft.read.from": "any"}, BATCH_READ)).client.rack is None
+    assert ReadOptions.of(options.below({"Kraft.Read.From": " Nearest"}, Use.BATCH)).client.rack == "a"
+    assert ReadOptions.of(options.below({"kraft.read.from": "any"}, Use.BATCH)).client.rack is None
 
 
 def test_file_may_have_the_rack_and_the_choice_of_the_nearest_node(file: Path) -> None:
     options = defaults(file, SERVERS + "client.rack=a\nkraft.read.from=Nearest\n")
 
-    assert ReadOptions.of(options.below({}, STREAM_READ)).client.rack == "a"
+    assert ReadOptions.of(options.below({}, Use.STREAM)).client.rack == "a"
 
 
 def test_delay_of_the_file_counts_for_a_least_number_of_rows(file: Path) -> None:
     options = defaults(file, SERVERS + "maxTriggerDelay=5s\n")
 
-    assert ReadOptions.of(options.below({"minOffsetsPerTrigger": "3"}, STREAM_READ)).max_trigger_delay_ms == 5000
+    assert ReadOptions.of(options.below({"minOffsetsPerTrigger": "3"}, Use.STREAM)).max_trigger_delay_ms == 5000
 
 
 @pytest.mark.parametrize("value", ["", "  "])
@@ -170,9 +172,9 @@ def test_error_of_a_combination_names_the_file(file: Path) -> None:
     options = defaults(file, SERVERS + "minOffsetsPerTrigger=9\n")
 
     with pytest.raises(ConfigError) as of_both:
-        options.parse(ReadOptions.of, {"maxOffsetsPerTrigger": "5"}, STREAM_READ)
+        options.parse(ReadOptions.of, {"maxOffsetsPerTrigger": "5"}, Use.STREAM)
     with pytest.raises(ConfigError) as of_the_program:
-        options.parse(ReadOptions.of, {"startingOffsets": "abc"}, STREAM_READ)
+        options.parse(ReadOptions.of, {"startingOffsets": "abc"}, Use.STREAM)
 
     assert str(of_both.value) == (
         "minOffsetsPerTrigger=9 is above maxOffsetsPerTrigger=5: expected at most that. Options that are not given "
@@ -228,7 +230,8 @@ def test_document_names_the_keys_of_kafka_that_the_file_may_have(file: Path) -> 
 
     options = defaults(file, "".join(f"{key}={VALUES.get(key, 1)}\n" for key in named))
 
-    assert {*options.options} == {*CLIENT_NAMES, RACK} - {CLUSTER_ID}
+    clients = {row.name for row in CLIENT.values()}
+    assert {*options.options} == clients - {"kraft.cluster.id", "kraft.read.from"} | {*SECURITY_NAMES}
 
 
 def test_missing_servers_are_asked_for_in_both_places() -> None:
@@ -261,7 +264,7 @@ SECURED = (
 def test_security_of_the_file_is_used_for_its_own_servers_and_not_in_parts(
     file: Path, given: dict[str, str], is_secured: bool
 ) -> None:
-    merged = defaults(file, SECURED).below(given, STREAM_READ)
+    merged = defaults(file, SECURED).below(given, Use.STREAM)
 
     security = {name for name in merged if name.startswith(("kraft.security", "kraft.sasl", "kraft.ssl"))} - {*given}
     assert security == (
@@ -273,7 +276,7 @@ def test_security_of_the_file_is_used_for_its_own_servers_and_not_in_parts(
 def test_security_of_a_file_without_servers_is_used_for_all(file: Path) -> None:
     options = defaults(file, SECURED.partition("\n")[2])
 
-    assert "kraft.sasl.jaas.config" in options.below({"kraft.bootstrap.servers": "h:1"}, WRITE)
+    assert "kraft.sasl.jaas.config" in options.below({"kraft.bootstrap.servers": "h:1"}, Use.WRITE)
 
 
 @pytest.mark.parametrize("use", ["read", "stream", "write"])

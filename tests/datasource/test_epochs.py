@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datasource.continuing import epoch_before
+from datasource.micro_batch import epoch_before
 from raft.types import Epoch, Offset, OffsetAndEpoch
 from tests.client.kafka import EPOCH, Controller, a_batch
 from tests.datasource.logs import ControllerClient, Log, LogClient

@@ -10,8 +10,8 @@ import pytest
 from datasource.batch_reader import KraftBatchReader
 from datasource.hosts import Host, is_loopback
 from datasource.options import ReadOptions, WriteOptions
-from datasource.planning import LogRange
 from datasource.range_partition import RangePartition
+from datasource.read_plan import LogRange
 from datasource.stream_reader import KraftStreamReader
 from datasource.stream_writer import KraftStreamWriter
 from raft.errors import QuorumUnreachableError

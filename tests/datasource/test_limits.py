@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxBytes, ReadMaxRows, ReadMinRows
 
-from datasource.continuing import has_rows, next_batch
 from datasource.limits import BatchLimits, TriggerDelay, default_limit
+from datasource.micro_batch import has_rows, next_batch
 from datasource.offsets import Reached
 from datasource.options import ReadOptions
 from datasource.stream_reader import KraftStreamReader
-from raft.client import LogPlace
+from raft.client import LogPosition
 from raft.errors import ConfigError
 from raft.types import Epoch, Offset
 from tests.datasource.logs import CLUSTER_ID, Log, LogClient
@@ -33,7 +33,7 @@ def client(records: int, *, control: Iterable[int] = (), counts_bytes: bool = Tr
 
 
 def start_of_log() -> Reached:
-    return Reached(cluster_id=CLUSTER_ID, point=LogPlace(offset=Offset(0), epoch=Epoch(0)))
+    return Reached(cluster_id=CLUSTER_ID, point=LogPosition(offset=Offset(0), epoch=Epoch(0)))
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_rows_of_a_batch_are_compared_with_the_least(
     records: int, control: tuple[int, ...], includes_control: bool, at_least: int, expected: bool
 ) -> None:
     limits = BatchLimits(counts_control_records=includes_control)
-    start = LogPlace(offset=Offset(0), epoch=Epoch(0))
+    start = LogPosition(offset=Offset(0), epoch=Epoch(0))
 
     assert has_rows(client(records, control=control), start, limits, at_least=at_least) is expected
 

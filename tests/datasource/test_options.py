@@ -6,8 +6,10 @@ import time
 
 import pytest
 
-from datasource.option_values import Place, View
-from datasource.options import SECURITY_NAMES, ReadOptions, WriteOptions, check_names
+from datasource.client_options import SECURITY_NAMES
+from datasource.option_names import check_names
+from datasource.option_values import NamedOffset, View
+from datasource.options import ReadOptions, WriteOptions
 from raft.errors import ConfigError
 from raft.types import Endpoint
 
@@ -38,7 +40,7 @@ def test_options_are_found_in_any_case_and_with_blanks_around() -> None:
     )
 
     assert read.client.bootstrap_servers == (Endpoint("h1", 1), Endpoint("::1", 2))
-    assert (read.starting_offsets, read.ending_offsets) == (Place.EARLIEST, 12)
+    assert (read.starting_offsets, read.ending_offsets) == (NamedOffset.EARLIEST, 12)
     assert (read.fail_on_data_loss, read.include_headers, read.latest_if_no_match) == (False, True, True)
     assert read.max_offsets_per_trigger == 7
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from datasource import reading
+from datasource import range_reader
 from datasource.options import ReadOptions
-from datasource.planning import DataLossError, LogRange
-from datasource.reading import read_range
+from datasource.range_reader import read_range
+from datasource.read_plan import DataLossError, LogRange
 from raft.client.results import Fetched
 from raft.errors import OffsetOutOfRangeError, QuorumUnavailableError
 from raft.records.batch import build_batch
@@ -45,7 +45,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[bytes]]:
     """Read the range from some leaders."""
 
     def read(deposed: int, **options: str) -> list[bytes]:
-        monkeypatch.setattr(reading, "client_for", lambda *_, **__: Leaders(deposed))
+        monkeypatch.setattr(range_reader, "client_for", lambda *_, **__: Leaders(deposed))
         record_batches = read_range(ReadOptions.of(OPTIONS | options), RANGE)
         return [value for record_batch in record_batches for value in record_batch.column("value").to_pylist()]
 
@@ -71,7 +71,7 @@ class Shortened:
 
 @pytest.mark.kafka_suite(37)
 def test_range_that_starts_at_the_earliest_record_starts_where_that_is_now(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "client_for", lambda *_, **__: Shortened(20))
+    monkeypatch.setattr(range_reader, "client_for", lambda *_, **__: Shortened(20))
     earliest = replace(RANGE, start_offset=Offset(0), end_offset=Offset(22), starts_at_earliest=True)
     options = ReadOptions.of(OPTIONS)
 
@@ -112,7 +112,7 @@ class Shorter:
 
 @pytest.mark.parametrize("end", [7, 5])
 def test_range_is_lost_when_the_log_ends_where_it_begins(monkeypatch: pytest.MonkeyPatch, end: int) -> None:
-    monkeypatch.setattr(reading, "client_for", lambda *_, **__: Shorter(end))
+    monkeypatch.setattr(range_reader, "client_for", lambda *_, **__: Shorter(end))
 
     with pytest.raises(DataLossError, match=f"cannot read offsets 7 to 9: the log is committed up to {end}"):
         list(read_range(ReadOptions.of(OPTIONS), RANGE))
@@ -125,7 +125,7 @@ def test_range_is_lost_when_the_log_ends_where_it_begins(monkeypatch: pytest.Mon
 def test_range_is_not_lost_when_its_end_is_committed_or_unknown(
     monkeypatch: pytest.MonkeyPatch, fails: str, end: int | None
 ) -> None:
-    monkeypatch.setattr(reading, "client_for", lambda *_, **__: Shorter(end))
+    monkeypatch.setattr(range_reader, "client_for", lambda *_, **__: Shorter(end))
 
     with pytest.raises(QuorumUnavailableError, match="offsets 7 to 9 are committed, but no leader sent them"):
         list(read_range(ReadOptions.of(OPTIONS | {"failOnDataLoss": fails}), RANGE))
@@ -149,7 +149,7 @@ class OneDamagedCopy:
 @pytest.mark.rule("READ-6")
 def test_range_is_read_from_the_leader_when_a_follower_has_a_damaged_copy(monkeypatch: pytest.MonkeyPatch) -> None:
     quorum = OneDamagedCopy()
-    monkeypatch.setattr(reading, "client_for", lambda *_, **__: quorum)
+    monkeypatch.setattr(range_reader, "client_for", lambda *_, **__: quorum)
 
     record_batches = read_range(ReadOptions.of(OPTIONS | {"kraft.read.from": "any"}), RANGE)
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from datasource.options import ReadOptions
-from datasource.planning import DataLossError
+from datasource.read_plan import DataLossError
 from datasource.responses import Rows, read_response
 from raft.client import AbortedTransaction, Fetched
 from raft.records.batch import build_batch

@@ -12,12 +12,12 @@ import pytest
 from pyspark.util import handle_worker_exception
 
 from datasource.short_errors import HIDE_TRACEBACK, KEEP_TRACEBACKS, short_errors
-from raft.config.values import whole_number
+from raft.config.values import at_least
 from raft.errors import ConfigError, RaftError
 
 
 def fail_as_configured() -> None:
-    whole_number("minPartitions", "x", at_least=1)
+    at_least(1)("minPartitions", "x")
 
 
 def fail_with_a_cause() -> None:

@@ -19,8 +19,8 @@ from datasource.spark_files import (
     with_handed_security,
 )
 from raft.client import ClientSettings
+from raft.config.endpoints import addresses
 from raft.config.security import NO_SECURITY, client_security, login_module
-from raft.config.values import addresses
 from raft.errors import ConfigError
 from raft.properties import format_properties
 from raft.security.references import resolve

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datasource.options import ReadOptions
-from datasource.planning import LogRange, split
+from datasource.read_plan import LogRange, split
 from raft.types import Epoch, Offset
 
 

@@ -11,11 +11,11 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable
 
 from datasource import clients
 from datasource.options import ReadOptions
-from datasource.planning import LogRange
-from datasource.reading import read_range
+from datasource.range_reader import read_range
+from datasource.read_plan import LogRange
 from datasource.stream_reader import KraftStreamReader
 from raft.client import Client, ClientSettings
-from raft.config.values import listeners
+from raft.config.endpoints import listeners
 from raft.errors import ConfigError
 from raft.types import Epoch, Offset
 from raft.wire.apis import FETCH, METADATA, OFFSET_FOR_LEADER_EPOCH

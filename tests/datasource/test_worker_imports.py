@@ -10,15 +10,18 @@ import pytest
 
 PROGRAM = """
 import gc, sys, pyspark_kraft
-print(gc.get_freeze_count() > 10_000, *(name for name in ("reading", "writing") if f"datasource.{name}" in sys.modules))
+heavy = ("range_reader", "write_commit")
+print(gc.get_freeze_count() > 10_000, *(name for name in heavy if f"datasource.{name}" in sys.modules))
 """
 
 
 @pytest.mark.parametrize(
     ("runtime", "worker", "said"),
     [
-        pytest.param("PYTHON_WORKER", ["pyspark.worker"], "True reading writing", id="tasks"),
-        pytest.param("PYTHON_WORKER", ["pyspark.sql.worker.commit_data_source_write"], "True writing", id="commits"),
+        pytest.param("PYTHON_WORKER", ["pyspark.worker"], "True range_reader write_commit", id="tasks"),
+        pytest.param(
+            "PYTHON_WORKER", ["pyspark.sql.worker.commit_data_source_write"], "True write_commit", id="commits"
+        ),
         pytest.param("PYTHON_WORKER", ["pyspark.sql.worker.lookup_data_sources"], "True", id="planning"),
         pytest.param("PYTHON_WORKER", [], "True", id="batches of a stream"),
         pytest.param("", ["pyspark.worker"], "False", id="a program of the user's"),

@@ -7,13 +7,13 @@ import logging
 import pyarrow as pa
 import pytest
 
-from datasource import writing
+from datasource import write_commit
 from datasource.batch_writer import KraftBatchWriter
-from datasource.collecting import collect_rows
 from datasource.options import WriteOptions
 from datasource.stream_writer import KraftStreamWriter
 from datasource.task_rows import Query
 from datasource.write_errors import WriteConflictError
+from datasource.write_task import collect_rows
 from raft.client import WriteKey
 from tests.datasource.leader_in_memory import LeaderInMemory
 
@@ -23,7 +23,7 @@ SERVERS = {"kraft.bootstrap.servers": "localhost:1"}
 @pytest.fixture
 def leader(monkeypatch: pytest.MonkeyPatch) -> LeaderInMemory:
     leader = LeaderInMemory()
-    monkeypatch.setattr(writing, "client_for", lambda *_: leader)
+    monkeypatch.setattr(write_commit, "client_for", lambda *_: leader)
     return leader
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from datasource import collecting, parts, writing
+from datasource import parts, write_commit, write_task
 from datasource.batch_writer import KraftBatchWriter
 from datasource.options import WriteOptions
 from datasource.stream_writer import KraftStreamWriter
 from datasource.task_rows import Query, TaskRows
+from datasource.write_commit import append_rows
 from datasource.write_errors import WriteTooLargeError
-from datasource.writing import append_rows
 from raft.client import WriteKey
 from raft.errors import QuorumUnavailableError, RaftError
 from raft.types import ControlType
@@ -28,7 +28,7 @@ def rows(*values: str) -> pa.RecordBatch:
 
 
 def connect(monkeypatch: pytest.MonkeyPatch, leader: LeaderInMemory) -> LeaderInMemory:
-    for module in (collecting, writing):
+    for module in (write_task, write_commit):
         monkeypatch.setattr(module, "client_for", lambda *_: leader)
     return leader
 
@@ -36,13 +36,13 @@ def connect(monkeypatch: pytest.MonkeyPatch, leader: LeaderInMemory) -> LeaderIn
 @pytest.fixture
 def leader(monkeypatch: pytest.MonkeyPatch) -> LeaderInMemory:
     """A leader; a task with more than 100 bytes appends a part, in batches of up to 200 bytes."""
-    monkeypatch.setattr(collecting, "MESSAGE_BYTES", 100)
+    monkeypatch.setattr(write_task, "MESSAGE_BYTES", 100)
     monkeypatch.setattr(parts, "BATCH_BYTES", 200)
     return connect(monkeypatch, LeaderInMemory())
 
 
 def task(*values: str, key: WriteKey = KEY) -> TaskRows:
-    return collecting.collect_rows([rows(*values)] if values else [], OPTIONS, key, partition_id=0)
+    return write_task.collect_rows([rows(*values)] if values else [], OPTIONS, key, partition_id=0)
 
 
 def commit(*tasks: TaskRows, options: WriteOptions = OPTIONS, key: WriteKey = KEY) -> None:
@@ -96,7 +96,7 @@ def test_replayed_write_is_the_same_whether_it_is_small_or_large(
     leader: LeaderInMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commit(task(*LARGE))
-    monkeypatch.setattr(collecting, "MESSAGE_BYTES", 1 << 20)
+    monkeypatch.setattr(write_task, "MESSAGE_BYTES", 1 << 20)
 
     commit(task(*LARGE))
 
@@ -130,13 +130,6 @@ def test_row_that_is_too_large_is_an_error_and_nothing_is_written(monkeypatch: p
     assert leader.values() == []
 
 
-def test_nodes_of_an_older_version_refuse_a_batch_that_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    connect(monkeypatch, LeaderInMemory(level=1, max_bytes=400))
-
-    with pytest.raises(WriteTooLargeError):
-        commit(task("x" * 500))
-
-
 def test_cluster_that_is_no_quorum_of_ours_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     connect(monkeypatch, LeaderInMemory(level=0))
 
@@ -152,7 +145,7 @@ def test_failed_writes_abort_their_parts(leader: LeaderInMemory) -> None:
     task(*LARGE)
     batch.abort([None])
     after_the_batch = leader.open_parts
-    staged = collecting.collect_rows([rows(*LARGE)], OPTIONS, KEY, partition_id=0, query=QUERY)
+    staged = write_task.collect_rows([rows(*LARGE)], OPTIONS, KEY, partition_id=0, query=QUERY)
     stream.abort([staged, None], 3)
 
     assert (after_the_batch, leader.open_parts) == (0, 0)
@@ -175,13 +168,13 @@ def test_failed_abort_is_only_logged(
 
     monkeypatch.setattr(leader, "abort_write", fail)
 
-    writing.abort_parts(OPTIONS, KEY)
+    write_commit.abort_parts(OPTIONS, KEY)
 
     assert "the parts of a failed write are not aborted yet: no leader" in caplog.text
 
 
-def test_older_nodes_have_nothing_to_abort(monkeypatch: pytest.MonkeyPatch) -> None:
-    leader = connect(monkeypatch, LeaderInMemory(level=1))
+def test_cluster_of_kafka_has_nothing_to_abort(monkeypatch: pytest.MonkeyPatch) -> None:
+    leader = connect(monkeypatch, LeaderInMemory(level=0))
     monkeypatch.setattr(leader, "abort_write", None)
 
-    writing.abort_parts(OPTIONS, KEY)
+    write_commit.abort_parts(OPTIONS, KEY)

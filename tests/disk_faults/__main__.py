@@ -12,38 +12,52 @@ For `--system nats`, `bash scripts/ensure_nats.sh` installs the server of that r
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import sys
-import tempfile
-from functools import partial
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.disk_faults.faults import FAULTS
 from tests.disk_faults.run import Plan, run
 from tests.disk_faults.systems import SYSTEMS
+from tests.harness.command import do_run, parser_of
+from tests.harness.outcome import Outcome
+from tests.harness.run import Tell
+from tests.workload.verdict import Verdict
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Do what the command line asks for; return the exit code."""
-    options = _parser().parse_args(arguments)
-    is_fine = True
-    for fault in [options.fault] if options.fault else FAULTS:
-        folder = Path(tempfile.mkdtemp(prefix="disk-faults-"))
-        plan = Plan(system=options.system, fault=fault, seed=options.seed, values=options.values)
-        print(f"{plan.system}, {plan.fault}, seed {plan.seed}:", flush=True)
-        outcome = run(plan, folder, partial(print, flush=True))
-        print(outcome, flush=True)
+    return do_run(_parser(), _plans_of, _run, arguments)
+
+
+def _plans_of(options: Namespace) -> Sequence[Plan]:
+    return [
+        Plan(system=options.system, fault=fault, seed=options.seed, values=options.values)
+        for fault in ([options.fault] if options.fault else FAULTS)
+    ]
+
+
+def _run(plans: Sequence[Plan], folder: Path, tell: Tell) -> Outcome[None]:
+    """Do one run for each plan, in a folder of its own, which is kept only if something is wrong."""
+    verdicts: list[Verdict] = []
+    for plan in plans:
+        tell(f"{plan.system}, {plan.fault}, seed {plan.seed}:")
+        own = folder / plan.fault.replace(" ", "-")
+        own.mkdir()
+        outcome = run(plan, own, tell)
+        tell(str(outcome))
+        verdicts.append(outcome.verdict(plan.fault))
         if outcome.is_fine:
-            shutil.rmtree(folder)
-        else:
-            is_fine = False
-            print(f"the output of the nodes is in {folder}")
-    return 0 if is_fine else 1
+            shutil.rmtree(own)
+    lost = [sentence for verdict in verdicts for sentence in verdict.lost]
+    broken = [sentence for verdict in verdicts for sentence in verdict.broken]
+    return Outcome(figures=None, verdict=Verdict(lost=lost, doubled=(), broken=broken))
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m tests.disk_faults", description=(__doc__ or "").splitlines()[0])
+def _parser() -> ArgumentParser:
+    parser = parser_of("tests.disk_faults", __doc__)
     parser.add_argument("--system", choices=SYSTEMS, default="kraft", help="what is struck (kraft)")
     parser.add_argument("--fault", choices=FAULTS, help="only this fault (each once)")
     parser.add_argument("--seed", type=int, default=1, help="decides which nodes and bytes are struck (1)")

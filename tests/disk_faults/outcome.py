@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
+from tests.workload.verdict import Verdict
+
 _SHOWN = 3
 
 
@@ -43,7 +45,19 @@ class Outcome:
     @property
     def is_fine(self) -> bool:
         """Whether nothing is lost, and the system serves appends and reads again."""
-        return not self.lost and not self.unreadable and self.accepts_appends
+        return self.verdict("").is_fine
+
+    def verdict(self, fault: str) -> Verdict:
+        """Return a sentence for each violation.
+
+        Args:
+            fault: what has struck.
+        """
+        broken = [f"{fault}: the log cannot be read: {self.unreadable}"] if self.unreadable else []
+        if not self.accepts_appends:
+            broken.append(f"{fault}: appends did not succeed again")
+        lost = [f"{fault}: {_name(value)} was acknowledged and is lost" for value in self.lost]
+        return Verdict(lost=lost, doubled=(), broken=broken)
 
     def __str__(self) -> str:
         lines = [f"lost {len(self.lost)} of {self.acknowledged} acknowledged values"]
@@ -54,3 +68,7 @@ class Outcome:
             lines.append("appends did not succeed again after the fault")
         lines += [f"refused to start: {line}" for line in self.refused]
         return "\n".join(lines)
+
+
+def _name(value: bytes) -> str:
+    return value.rstrip(b".").decode(errors="replace")

@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import Path
 
 from tests.disk_faults.kraft_system import KraftSystem
-from tests.disk_faults.planted import SERVE_WITHOUT_FLUSHES
 from tests.disk_faults.system import System
 from tests.disk_faults.volume import Volume
+from tests.harness.planted import FLUSHES_NOTHING, serve_with
 
 
 def _nats(folder: Path, volumes: Sequence[Volume]) -> System:
@@ -21,7 +21,7 @@ def _nats(folder: Path, volumes: Sequence[Volume]) -> System:
 
 SYSTEMS: Mapping[str, Callable[[Path, Sequence[Volume]], System]] = {
     "kraft": KraftSystem,
-    "kraft without flushes": partial(KraftSystem, command=SERVE_WITHOUT_FLUSHES),
+    "kraft without flushes": partial(KraftSystem, command=serve_with(FLUSHES_NOTHING)),
     "nats": _nats,
 }
 """Makes a system on volumes; its nodes do not run yet."""

@@ -19,6 +19,7 @@ def test_value_is_lost_when_it_is_not_read() -> None:
 
     assert not outcome.is_fine
     assert str(outcome).splitlines() == ["lost 1 of 3 acknowledged values", "  2"]
+    assert outcome.verdict("power of all").sentences == ["power of all: 2 was acknowledged and is lost"]
 
 
 def test_all_values_are_lost_when_the_log_cannot_be_read() -> None:
@@ -34,6 +35,7 @@ def test_outcome_is_wrong_when_no_appends_succeed_after_the_fault() -> None:
 
     assert not outcome.is_fine
     assert "appends did not succeed again after the fault" in str(outcome)
+    assert outcome.verdict("power of all").broken == ["power of all: appends did not succeed again"]
 
 
 def test_nodes_that_refused_to_start_are_named_when_nothing_is_lost() -> None:

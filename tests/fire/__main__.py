@@ -19,69 +19,32 @@ doubled rows. In the other one repeated tasks write nothing, and the run finds l
 
 from __future__ import annotations
 
-import argparse
-import shlex
-import shutil
-import signal
 import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
-from pathlib import Path
-from types import FrameType
+from argparse import ArgumentParser, Namespace
 
 from tests.fire.faults import FAULTS
 from tests.fire.planted import PLANTED
 from tests.fire.run import FORMAT, Plan, run
-
-_INTERRUPTED = 130
-"""The exit code of a command that Ctrl-C has ended."""
+from tests.harness.command import do_run, parser_of
+from tests.harness.nemesis import chosen
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Do what the command line asks for; return the exit code."""
-    parser = _parser()
-    options = parser.parse_args(arguments)
-    kinds = tuple(kind for kind in FAULTS if options.only in kind)
-    if not kinds:
-        parser.error(f"--only {options.only}: expected a part of one of: {', '.join(FAULTS)}")
-    folder = Path(tempfile.mkdtemp(prefix="fire-"))
-    sink_format = PLANTED[options.planted_bug].name() if options.planted_bug else FORMAT
-    plan = Plan(faults=options.faults, seed=options.seed, kinds=kinds, sink_format=sink_format)
-    try:
-        with _terminated_as_interrupted():
-            outcome = run(plan, folder, partial(print, flush=True))
-    except KeyboardInterrupt:
-        shutil.rmtree(folder)
-        print("interrupted: all processes are killed, nothing is kept")
-        return _INTERRUPTED
-    print(outcome.figures)
-    print(outcome.verdict)
-    if outcome.verdict.is_fine:
-        shutil.rmtree(folder)
-        return 0
-    print(f"again: python -m tests.fire {shlex.join(sys.argv[1:] if arguments is None else arguments)}")
-    print(f"the logs and the output of all processes are in {folder}")
-    return 1
+    return do_run(_parser(), _plan_of, run, arguments)
 
 
-@contextmanager
-def _terminated_as_interrupted() -> Iterator[None]:
-    """Let SIGTERM end the block as Ctrl-C does, so that its processes are killed."""
-
-    def interrupt(_number: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+def _plan_of(options: Namespace) -> Plan:
+    return Plan(
+        faults=options.faults,
+        seed=options.seed,
+        kinds=tuple(chosen(FAULTS, options.only)),
+        sink_format=PLANTED[options.planted_bug].name() if options.planted_bug else FORMAT,
+    )
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m tests.fire", description=(__doc__ or "").splitlines()[0])
+def _parser() -> ArgumentParser:
+    parser = parser_of("tests.fire", __doc__)
     parser.add_argument("--faults", type=int, default=40, help="how many faults strike (40)")
     parser.add_argument("--seed", type=int, default=1, help="decides which faults come in which order (1)")
     parser.add_argument("--only", default="", metavar="TEXT", help="only faults whose names have this text (all)")

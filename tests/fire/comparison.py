@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from raft.types import Offset
 from tests.fire.feeder import FedWrite
-from tests.fire.written_log import LoggedWrite, Rows, WrittenLog
+from tests.fire.logged_writes import LoggedWrite, LoggedWrites, Rows
 from tests.workload.verdict import Verdict
 
 Content = TypeVar("Content")
@@ -17,7 +17,7 @@ Content = TypeVar("Content")
 _SHOWN_BYTES = 20
 
 
-def judge(fed: Sequence[FedWrite], source: WrittenLog, sink: WrittenLog, *, complaints: Iterable[str]) -> Verdict:
+def judge(fed: Sequence[FedWrite], source: LoggedWrites, sink: LoggedWrites, *, complaints: Iterable[str]) -> Verdict:
     """Compare the logs.
 
     Args:

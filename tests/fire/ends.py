@@ -1,48 +1,17 @@
-"""Reads the ends of both logs under fire, and judges these reads together with the writes of the feeder."""
+"""Judges the reads of the ends of both logs together with the writes of the feeder."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from random import Random
 
 from raft.types import Offset
 from tests.fire.feeder import FedWrite
-from tests.fire.written_log import Rows
-from tests.soak.clients.readers import FreshReader
-from tests.soak.crowd import IMPATIENT_MS
-from tests.soak.quorum import Quorum
-from tests.workload.history import History, Read
+from tests.fire.logged_writes import Rows
+from tests.workload.history import Read
 from tests.workload.linearizable import TimedAppend, not_linearizable
 from tests.workload.timed_operations import NEVER_NS, timed_reads
 from tests.workload.transaction_checks import half_seen
-from tests.workload.visible_log import LoggedTransaction
-
-_JOIN_S = 60.0
-
-
-@contextmanager
-def watched_end(quorum: Quorum, *, name: str, seed: int) -> Iterator[History]:
-    """Let a reader read the end of a log again and again during the block, each time in a new session.
-
-    Args:
-        quorum: has the log.
-        name: of the log.
-        seed: decides which node the reader asks first, and its pauses.
-
-    Yields:
-        What it has read.
-    """
-    history = History()
-    reader = FreshReader(
-        f"{name} reader", history, quorum.settings(api_timeout_ms=IMPATIENT_MS), Random(f"{seed}-{name}-reader")
-    )
-    reader.start()
-    try:
-        yield history
-    finally:
-        reader.ask_to_stop()
-        reader.join(_JOIN_S)
+from tests.workload.transaction_history import LoggedTransaction
 
 
 def wrong_ends(

@@ -1,12 +1,9 @@
-"""Faults of executors, driver, voters and network; each is a context manager that ends the fault at its end.
-
-It yields a sentence about what it did.
-"""
+"""The kinds of faults of executors, driver, voters and network; those of the quorums are of `tests.harness.faults`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from random import Random
 
@@ -14,14 +11,12 @@ import psutil
 
 from tests.fire.cluster import WORKERS, family
 from tests.fire.stage import PART_BYTES, Stage
-from tests.network.connection import Direction
-from tests.network.network import CLIENTS
-from tests.soak.quorum import Quorum
+from tests.harness.faults import cut_clients, cut_leader, kill_all, kill_leader, stop_leader
+from tests.harness.nemesis import Fault
+from tests.harness.quorum import Quorum
 
 LONGEST_RECOVERY_S = 180.0
 """The query commits a micro-batch within this time after a fault; it is far more than that takes."""
-
-Fault = Callable[[Stage, Random], AbstractContextManager[str]]
 
 
 @contextmanager
@@ -77,9 +72,9 @@ def _kill_driver_at_append(stage: Stage, dice: Random, *, least_bytes: int) -> I
 @contextmanager
 def _kill_driver_at_suspended_leader(stage: Stage, dice: Random) -> Iterator[str]:
     """An append of the driver may be in the socket of the leader that was suspended, and the next one repeats it."""
-    with _suspend_leader(stage, dice, name="sink") as what:
+    with stop_leader(stage.sink, dice) as what:
         stage.driver.kill()
-        yield f"{what}, and the driver is killed"
+        yield f"sink: {what}, and the driver is killed"
         stage.driver.start()
 
 
@@ -119,71 +114,28 @@ def _resume(process: psutil.Process) -> None:
 
 
 @contextmanager
-def _kill_leader(stage: Stage, dice: Random, *, name: str, at_part: bool = False) -> Iterator[str]:
-    if at_part:
-        stage.driver.wait_for_progress(1, within_s=LONGEST_RECOVERY_S)
-    quorum = stage.quorum(name)
-    leader_id = quorum.leader_id()
-    if at_part:
-        stage.wait_for_append(least_bytes=PART_BYTES)
-    quorum.nodes[leader_id].kill()
-    yield f"node {leader_id} of the {name}, its leader, is killed"
-    quorum.start(leader_id)
+def _of_quorum(stage: Stage, dice: Random, *, name: str, fault: Fault[Quorum]) -> Iterator[str]:
+    with fault(stage.quorum(name), dice) as what:
+        yield f"{name}: {what}"
 
 
 @contextmanager
-def _kill_voters(stage: Stage, dice: Random, *, name: str) -> Iterator[str]:
-    quorum = stage.quorum(name)
-    quorum.kill()
-    yield f"all voters of the {name} are killed"
-    quorum.start()
+def _kill_leader_at_part(stage: Stage, dice: Random) -> Iterator[str]:
+    stage.driver.wait_for_progress(1, within_s=LONGEST_RECOVERY_S)
+    leader_id = stage.sink.leader_id()
+    stage.wait_for_append(least_bytes=PART_BYTES)
+    stage.sink.nodes[leader_id].kill()
+    yield f"sink: node {leader_id}, the leader, is killed"
+    stage.sink.start(leader_id)
 
 
 @contextmanager
 def _kill_both_quorums(stage: Stage, dice: Random) -> Iterator[str]:
-    with _kill_voters(stage, dice, name="source"), _kill_voters(stage, dice, name="sink"):
+    with kill_all(stage.source, dice), kill_all(stage.sink, dice):
         yield "all voters of both quorums are killed"
 
 
-@contextmanager
-def _suspend_leader(stage: Stage, dice: Random, *, name: str) -> Iterator[str]:
-    quorum = stage.quorum(name)
-    leader_id = quorum.leader_id()
-    quorum.nodes[leader_id].suspend()
-    try:
-        yield f"node {leader_id} of the {name}, its leader, is suspended"
-    finally:
-        quorum.nodes[leader_id].resume()
-
-
-def _cut_leader(stage: Stage, dice: Random, *, name: str) -> AbstractContextManager[str]:
-    """Clients still reach the leader."""
-    quorum = stage.quorum(name)
-    leader_id = quorum.leader_id()
-    what = f"node {leader_id} of the {name}, its leader, is cut off from the other voters"
-    return _cut(quorum, dice, leader_id, quorum.followers_of(leader_id), what)
-
-
-def _cut_clients(stage: Stage, dice: Random, *, name: str) -> AbstractContextManager[str]:
-    """The other voters still reach the leader, so it goes on to lead."""
-    quorum = stage.quorum(name)
-    leader_id = quorum.leader_id()
-    what = f"driver and executors are cut off from node {leader_id} of the {name}, its leader"
-    return _cut(quorum, dice, leader_id, [CLIENTS], what)
-
-
-@contextmanager
-def _cut(quorum: Quorum, dice: Random, node_id: int, others: Sequence[int], what: str) -> Iterator[str]:
-    directions: set[Direction] = {each for other in others for each in ((node_id, other), (other, node_id))}
-    delivers_late = dice.random() < 0.5
-    quorum.network.cut(directions)
-    try:
-        yield f"{what}; {'bytes held back are delivered late' if delivers_late else 'connections are reset at its end'}"
-    finally:
-        quorum.network.heal(directions, delivers_late=delivers_late)
-
-
-FAULTS: Mapping[str, Fault] = {
+FAULTS: Mapping[str, Fault[Stage]] = {
     "executor killed": partial(_kill_executor, at_part=False),
     "executor killed at a part": partial(_kill_executor, at_part=True),
     "Python processes killed at a part": _kill_python,
@@ -191,19 +143,19 @@ FAULTS: Mapping[str, Fault] = {
     "driver killed": _kill_driver,
     "driver killed at an append": partial(_kill_driver_at_append, least_bytes=1),
     "driver killed at a part": partial(_kill_driver_at_append, least_bytes=PART_BYTES),
-    "leader of the sink killed at a part": partial(_kill_leader, name="sink", at_part=True),
+    "leader of the sink killed at a part": _kill_leader_at_part,
     "driver killed, sink's leader suspended": _kill_driver_at_suspended_leader,
     "all voters of both quorums killed": _kill_both_quorums,
     "driver suspended": _suspend_driver,
     "executor suspended": _suspend_executor,
     **{
-        fault.format(name): partial(strike, name=name)
-        for fault, strike in {
-            "leader of the {} killed": _kill_leader,
-            "all voters of the {} killed": _kill_voters,
-            "leader of the {} suspended": _suspend_leader,
-            "leader of the {} cut off": _cut_leader,
-            "clients cut off from the {}'s leader": _cut_clients,
+        kind.format(name): partial(_of_quorum, name=name, fault=fault)
+        for kind, fault in {
+            "leader of the {} killed": kill_leader,
+            "all voters of the {} killed": kill_all,
+            "leader of the {} suspended": stop_leader,
+            "leader of the {} cut off": cut_leader,
+            "clients cut off from the {}'s leader": cut_clients,
         }.items()
         for name in ("source", "sink")
     },

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -10,12 +9,13 @@ from random import Random
 
 import pyarrow as pa
 
-from datasource.collecting import collect_rows
 from datasource.options import WriteOptions
-from datasource.writing import append_rows
+from datasource.write_commit import append_rows
+from datasource.write_task import collect_rows
 from raft.client import WriteKey
 from raft.errors import QuorumUnavailableError, RaftError
-from tests.workload.history import now_ns
+from tests.workload.history import History, now_ns
+from tests.workload.worker import Worker
 
 _IMPATIENT_MS = 3_000
 """Appends time out during some faults, and are repeated under the same key."""
@@ -26,8 +26,6 @@ _LARGE_ROWS = (500, 6_000)
 _ROW_BYTES = (40, 400)
 _LARGE_EVERY = 40
 """About one write of so many is large, so that micro-batches between two large writes are small."""
-
-_JOIN_S = 120.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,50 +60,31 @@ class FedWrite:
         return self.first + self.count
 
 
-class Feeder:
+class Feeder(Worker):
     """Writes as the batch sink does in a task and in the driver: a large write is appended in parts.
 
     Args:
+        name: see `Worker`.
+        history: gets the error that ends it, if any.
         options: of the source.
         seed: decides sizes and pauses.
 
     Attributes:
         writes: what was written so far.
         repetitions: how many attempts had an unknown outcome and were repeated.
-        error: what ended it too soon, if anything.
     """
 
-    def __init__(self, options: Mapping[str, str], seed: int) -> None:
+    def __init__(self, name: str, history: History, options: Mapping[str, str], seed: int) -> None:
+        super().__init__(name, history)
         self.writes: list[FedWrite] = []
         self.repetitions = 0
-        self.error: Exception | None = None
         self._dice = Random(f"{seed}-feeder")
         self._options = WriteOptions.of({**options, "kraft.default.api.timeout.ms": str(_IMPATIENT_MS)})
         self._writer_id = str(uuid.UUID(int=self._dice.getrandbits(128)))
-        self._is_stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="feeder", daemon=True)
-        self._thread.start()
-
-    def ask_to_stop(self) -> None:
-        """Let it begin no new write."""
-        self._is_stopping.set()
-
-    def stop(self) -> None:
-        """Stop it, once its last write is acknowledged.
-
-        Raises:
-            AssertionError: that is not in time.
-        """
-        self.ask_to_stop()
-        self._thread.join(_JOIN_S)
-        assert not self._thread.is_alive(), f"the last write is not acknowledged within {_JOIN_S:g} s"
 
     def _run(self) -> None:
-        try:
-            while not self._is_stopping.wait(self._dice.uniform(*_PAUSE_S)):
-                self._write()
-        except Exception as error:
-            self.error = error
+        while not self._is_stopping.wait(self._dice.uniform(*_PAUSE_S)):
+            self._write()
 
     def _write(self) -> None:
         rows = _LARGE_ROWS if self._dice.randrange(_LARGE_EVERY) == 0 else _SMALL_ROWS

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tests.fire.nemesis import EndedFault
-from tests.fire.written_log import WrittenLog
+from tests.fire.logged_writes import LoggedWrites
+from tests.harness.figures import rows_of_faults, table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,16 +37,16 @@ class Figures:
     repeated_appends: int
     fed_writes: int
     fed_rows: int
-    source: WrittenLog
-    sink: WrittenLog
+    source: LoggedWrites
+    sink: LoggedWrites
     readers: Mapping[str, int]
     ends: Mapping[str, int]
 
     def __str__(self) -> str:
-        lines: list[tuple[object, str]] = [
+        lines: list[tuple[object, object]] = [
             (f"{self.duration_s / 60:.1f}", "minutes"),
             (sum(self.faults.values()), "faults"),
-            *((count, f"  {kind}") for kind, count in sorted(self.faults.items())),
+            *rows_of_faults(self.faults),
             (f"{self.slowest_recovery_s:.1f}", "s until the query had recovered, at most"),
             (self.driver_runs - 1, "restarts of the driver"),
             (len(self.failed_queries), "queries that failed by themselves"),
@@ -65,11 +64,4 @@ class Figures:
             ]
         lines += [(count, f"rows read by {reader}") for reader, count in self.readers.items()]
         lines += [(count, f"reads of the end of the {name}") for name, count in self.ends.items()]
-        table = [f"{value:>10}  {what}" for value, what in lines]
-        return "\n".join([*table, *(f"failed: {line}" for line in self.failed_queries)])
-
-
-def count_faults(ended: Sequence[EndedFault]) -> tuple[Mapping[str, int], float]:
-    """Return how many faults of each kind there were, and the longest recovery in seconds."""
-    slowest_s = max((fault.recovery_s or 0.0 for fault in ended), default=0.0)
-    return Counter(fault.kind for fault in ended), slowest_s
+        return "\n".join([table(lines), *(f"failed: {line}" for line in self.failed_queries)])

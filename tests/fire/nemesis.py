@@ -1,15 +1,14 @@
-"""Strikes one fault after the other, in rounds; each round has every kind once, in an order that the seed decides."""
+"""Injects the faults of a run, and waits after most of them until the query has recovered."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import islice
-from random import Random
+from collections.abc import Sequence
 
 from tests.fire.faults import FAULTS, LONGEST_RECOVERY_S
 from tests.fire.stage import CHECK_QUORUM_MS, Stage
+from tests.harness.nemesis import Nemesis, require_running
+from tests.harness.run import Run
 
 _FAULT_S = (1.2 * CHECK_QUORUM_MS / 1000, 6.0)
 """Longer than the fetch timeout of a follower and the check-quorum timeout of a leader."""
@@ -18,76 +17,36 @@ _BATCHES_BETWEEN = (1, 12)
 """How many micro-batches are committed before the next fault."""
 
 _STRIKES_AT_ONCE = 0.2
-"""The share of faults that strike before the query has recovered from the fault before."""
+"""The share of faults after which the next one begins before the query has recovered."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EndedFault:
-    """One fault that has ended.
-
-    Fields:
-        at_s: when it began, in seconds from the begin of the run.
-        kind: its name in `FAULTS`.
-        what: what was done.
-        recovery_s: the time from its end until the query committed a micro-batch; None if the next fault struck before.
-    """
-
-    at_s: float
-    kind: str
-    what: str
-    recovery_s: float | None
-
-
-def in_rounds(kinds: Sequence[str], seed: int) -> Iterator[str]:
-    """Yield kinds without end: each one once in every round, in an order that depends on the seed alone."""
-    order = Random(f"{seed}-order")
-    while True:
-        yield from order.sample(kinds, len(kinds))
-
-
-class Nemesis:
-    """Strikes some faults.
+class StageNemesis(Nemesis[Stage]):
+    """Injects faults into a stage.
 
     Args:
-        stage: everything runs.
+        stage: see `Nemesis`.
+        run: see `Nemesis`.
         kinds: names in `FAULTS`.
-        seed: decides their order, how long they last, and the pauses between them.
-        tell: called after each fault.
+        seed: decides the order of the faults, how long they last, and the pauses between them.
     """
 
-    def __init__(self, stage: Stage, *, kinds: Sequence[str], seed: int, tell: Callable[[EndedFault], None]) -> None:
-        self._kinds = in_rounds(kinds, seed)
-        self._stage = stage
-        self._dice = Random(seed)
-        self._tell = tell
-        self._started_s = time.monotonic()
+    def __init__(self, stage: Stage, run: Run, *, kinds: Sequence[str], seed: int) -> None:
+        faults, driver = {kind: FAULTS[kind] for kind in kinds}, stage.driver
+        super().__init__(
+            stage,
+            faults,
+            seed=seed,
+            fault_s=_FAULT_S,
+            run=run,
+            progress=lambda: f"{driver.committed_batches():5} micro-batches  driver {driver.runs:2}",
+        )
 
-    def strike(self, count: int) -> None:
-        """Strike some faults, and return when the query has recovered from the last one.
-
-        Raises:
-            AssertionError: a node ended by itself, or the query commits nothing after the end of a fault.
-        """
-        for number, kind in enumerate(islice(self._kinds, count)):
-            self._strike(kind, is_last=number == count - 1)
-
-    def _strike(self, kind: str, *, is_last: bool) -> None:
-        at_s = self._now_s()
-        with FAULTS[kind](self._stage, self._dice) as what:
-            time.sleep(self._dice.uniform(*_FAULT_S))
+    def _recover(self, kind: str, *, is_last: bool) -> float | None:
         recovery_s = None
         if is_last or self._dice.random() >= _STRIKES_AT_ONCE:
-            recovery_s = self._recover()
-        ended = [*self._stage.source.unexpected_ends(), *self._stage.sink.unexpected_ends()]
-        assert not ended, ended
-        self._tell(EndedFault(at_s=at_s, kind=kind, what=what, recovery_s=recovery_s))
-
-    def _recover(self) -> float:
-        ended_s = self._now_s()
-        self._stage.driver.wait_for_progress(1, within_s=LONGEST_RECOVERY_S)
-        recovery_s = self._now_s() - ended_s
-        self._stage.driver.wait_for_progress(self._dice.randint(*_BATCHES_BETWEEN), within_s=LONGEST_RECOVERY_S)
+            driver, ended_s = self._target.driver, time.monotonic()
+            driver.wait_for_progress(1, within_s=LONGEST_RECOVERY_S)
+            recovery_s = time.monotonic() - ended_s
+            driver.wait_for_progress(self._dice.randint(*_BATCHES_BETWEEN), within_s=LONGEST_RECOVERY_S)
+        require_running([self._target.source, self._target.sink])
         return recovery_s
-
-    def _now_s(self) -> float:
-        return time.monotonic() - self._started_s

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from datasource.allowed_references import VARIABLE as PROVIDERS_VARIABLE
-from datasource.collecting import MESSAGE_BYTES
+from datasource.write_task import MESSAGE_BYTES
 from tests.fire.cluster import Cluster
 from tests.fire.driver import Driver
+from tests.harness.quorum import Quorum, quorum_behind
 from tests.network.network import Network
 from tests.node.harness.properties import SHORT_TIMEOUTS
 from tests.node.harness.waiting import eventually
 from tests.processes.commands import ROOT
-from tests.soak.quorum import Quorum, quorum_behind
 
 FETCH_TIMEOUT_MS = 1_500
 CHECK_QUORUM_MS = 1.5 * FETCH_TIMEOUT_MS

@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Callable
-from itertools import islice
 from pathlib import Path
 
 import pytest
 
-from datasource.collecting import MESSAGE_BYTES
+from datasource.write_task import MESSAGE_BYTES
 from raft.types import Offset
 from tests.fire import __main__ as command
-from tests.fire.committed_rows import committed_rows
 from tests.fire.comparison import differences_of
-from tests.fire.faults import FAULTS
 from tests.fire.feeder import Feeder
 from tests.fire.figures import Figures
-from tests.fire.live_consumer import LiveConsumer
-from tests.fire.nemesis import in_rounds
-from tests.fire.run import Outcome, Plan
-from tests.fire.written_log import WrittenLog
+from tests.fire.logged_writes import LoggedWrites
+from tests.fire.run import Plan
+from tests.harness.clients.librdkafka import LibrdkafkaReader
+from tests.harness.outcome import Outcome
+from tests.harness.run import Tell
 from tests.node.harness.properties import voters_properties
 from tests.node.harness.waiting import eventually
 from tests.processes.node_quorum import NodeQuorum
+from tests.workload.committed import committed_rows
+from tests.workload.history import History
 from tests.workload.replica import Replica
 from tests.workload.verdict import Verdict
+from tests.workload.worker import running, stop
 
-_LOG = WrittenLog(writes=[], aborted_parts=2, aborted_rows=30, complaints=[])
+_JOIN_S = 120.0
+_LOG = LoggedWrites(writes=[], aborted_parts=2, aborted_rows=30, complaints=[])
 _FIGURES = Figures(
     duration_s=90.0,
     faults={"driver killed": 2, "executor killed": 1},
@@ -58,7 +58,7 @@ def test_command_prints_figures_and_verdict_and_keeps_the_files_of_a_run_that_fa
 ) -> None:
     seen: list[tuple[Plan, Path]] = []
 
-    def pretend(plan: Plan, folder: Path, tell: Callable[[str], None]) -> Outcome:
+    def pretend(plan: Plan, folder: Path, tell: Tell) -> Outcome[Figures]:
         seen.append((plan, folder))
         tell("a fault")
         return Outcome(figures=_FIGURES, verdict=verdict)
@@ -86,18 +86,24 @@ def test_command_prints_figures_and_verdict_and_keeps_the_files_of_a_run_that_fa
 
 
 def test_readers_find_what_the_feeder_has_written_in_batches_and_in_parts(tmp_path: Path) -> None:
+    history = History()
     with NodeQuorum(tmp_path, voters_properties(tmp_path, voters=1)).start() as quorum:
-        consumer = LiveConsumer({"bootstrap.servers": quorum.bootstrap_servers})
-        feeder = Feeder({"kraft.bootstrap.servers": quorum.bootstrap_servers}, seed=1)
-        eventually(lambda: feeder.error or _has_large_write(feeder), "a large write", within_s=60, every_s=0.1)
-        feeder.stop()
-        with quorum.client() as client:
-            rows = committed_rows(client)
-        consumed = consumer.read_to(rows[-1][0])
+        consumer = LibrdkafkaReader("librdkafka", history, {"bootstrap.servers": quorum.bootstrap_servers})
+        feeder = Feeder("feeder", history, {"kraft.bootstrap.servers": quorum.bootstrap_servers}, seed=1)
+        with running([consumer, feeder], longest_end_s=_JOIN_S):
+            eventually(
+                lambda: history.complaints or _has_large_write(feeder), "a large write", within_s=60, every_s=0.1
+            )
+            stop([feeder], within_s=_JOIN_S)
+            with quorum.client() as client:
+                rows = committed_rows(client)
+            consumer.read_to(rows[-1][0])
+            consumer.join(_JOIN_S)
         quorum.kill()
-        log = WrittenLog.of(Replica.read(quorum.nodes[1].log_dir).batches)
+        log = LoggedWrites.of(Replica.read(quorum.nodes[1].log_dir).batches)
+    consumed = [record for read in history.reads for record in read.records]
 
-    assert (feeder.error, consumer.error) == (None, None)
+    assert not history.complaints
     assert [value for _, value in rows] == [value for write in feeder.writes for value in write.values()]
     assert not [*differences_of({"our client": rows, "librdkafka": consumed}, log.rows)]
     assert log.single_batches
@@ -114,7 +120,7 @@ def _has_large_write(feeder: Feeder) -> bool:
 def test_kinds_of_faults_can_be_chosen_and_the_sink_can_have_a_bug(monkeypatch: pytest.MonkeyPatch) -> None:
     plans: list[Plan] = []
 
-    def pretend(plan: Plan, folder: Path, _tell: Callable[[str], None]) -> Outcome:
+    def pretend(plan: Plan, folder: Path, _tell: Tell) -> Outcome[Figures]:
         plans.append(plan)
         return Outcome(figures=_FIGURES, verdict=Verdict(lost=[], doubled=[], broken=[]))
 
@@ -129,35 +135,6 @@ def test_kinds_of_faults_can_be_chosen_and_the_sink_can_have_a_bug(monkeypatch: 
         "leader of the sink killed at a part",
     )
     assert plans == [Plan(faults=40, seed=1, kinds=kinds, sink_format="kraft_without_lasting_key")]
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_interrupted_run_keeps_no_files(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], number: signal.Signals
-) -> None:
-    folders: list[Path] = []
-
-    def wait(_plan: Plan, folder: Path, _tell: Callable[[str], None]) -> Outcome:
-        folders.append(folder)
-        signal.raise_signal(number)
-        raise AssertionError("the signal was ignored")
-
-    monkeypatch.setattr(command, "run", wait)
-    before = signal.getsignal(signal.SIGTERM)
-
-    assert command.main([]) == 130
-
-    assert not folders[0].exists()
-    assert signal.getsignal(signal.SIGTERM) is before
-    assert "interrupted: all processes are killed" in capsys.readouterr().out
-
-
-def test_every_kind_of_fault_strikes_once_in_a_round() -> None:
-    kinds = [*islice(in_rounds([*FAULTS], seed=7), 2 * len(FAULTS))]
-
-    assert sorted(kinds[: len(FAULTS)]) == sorted(kinds[len(FAULTS) :]) == sorted(FAULTS)
-    assert kinds[: len(FAULTS)] != kinds[len(FAULTS) :]
-    assert kinds == [*islice(in_rounds([*FAULTS], seed=7), 2 * len(FAULTS))]
 
 
 def test_unknown_kind_of_fault_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,7 @@ from raft.types import Offset
 from raft.writers import WriteId
 from tests.fire.comparison import differences_of, judge
 from tests.fire.feeder import FedWrite
-from tests.fire.written_log import LoggedWrite, Rows, WrittenLog
+from tests.fire.logged_writes import LoggedWrite, LoggedWrites, Rows
 
 FED = [
     FedWrite(first=0, count=3, row_bytes=20, invoked_ns=10, acknowledged_ns=19),
@@ -22,7 +22,7 @@ VALUES = [value for write in FED for value in write.values()]
 WRITER = 1 << 62
 
 
-def log_of(*writes: Sequence[Sequence[int]]) -> WrittenLog:
+def log_of(*writes: Sequence[Sequence[int]]) -> LoggedWrites:
     """Return a log with these writes: the numbers of the rows in each of their parts, one offset after the other."""
     offset, logged = 0, []
     for version, write in enumerate(writes):
@@ -32,14 +32,14 @@ def log_of(*writes: Sequence[Sequence[int]]) -> WrittenLog:
             offset += len(numbers)
             parts.append(rows)
         logged.append(LoggedWrite(key=WriteId(WRITER, version), parts=parts, is_multipart=len(write) > 1))
-    return WrittenLog(writes=logged, aborted_parts=0, aborted_rows=0, complaints=[])
+    return LoggedWrites(writes=logged, aborted_parts=0, aborted_rows=0, complaints=[])
 
 
 SOURCE = log_of([[0, 1, 2]], [[3, 4]], [[5, 6]])
 SINK = log_of([[0, 1]], [[2, 3], [4, 5, 6]])
 
 
-def sentences(fed: Sequence[FedWrite], source: WrittenLog, sink: WrittenLog) -> list[tuple[str, str]]:
+def sentences(fed: Sequence[FedWrite], source: LoggedWrites, sink: LoggedWrites) -> list[tuple[str, str]]:
     verdict = judge(fed, source, sink, complaints=[])
     kinds = {"lost": verdict.lost, "doubled": verdict.doubled, "broken": verdict.broken}
     return [(kind, sentence) for kind, found in kinds.items() for sentence in found]
@@ -106,12 +106,12 @@ def test_write_that_is_not_acknowledged_may_be_missing_in_the_source() -> None:
         ),
     ],
 )
-def test_difference_is_found(source: WrittenLog, sink: WrittenLog, expected: list[tuple[str, str]]) -> None:
+def test_difference_is_found(source: LoggedWrites, sink: LoggedWrites, expected: list[tuple[str, str]]) -> None:
     assert sentences(FED, source, sink) == expected
 
 
 def test_value_that_differs_in_its_last_byte_is_another_one() -> None:
-    def changed(log: WrittenLog) -> WrittenLog:
+    def changed(log: LoggedWrites) -> LoggedWrites:
         write = log.writes[0]
         parts = [[(offset, value[:-1] + b"!") for offset, value in part] for part in write.parts]
         return replace(log, writes=[replace(write, parts=parts), *log.writes[1:]])

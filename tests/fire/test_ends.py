@@ -10,7 +10,7 @@ from raft.types import Offset
 from tests.fire.ends import wrong_ends
 from tests.fire.feeder import FedWrite
 from tests.workload.history import Read
-from tests.workload.visible_log import LoggedTransaction
+from tests.workload.transaction_history import LoggedTransaction, MultipartWrite
 
 FED = [
     FedWrite(first=0, count=3, row_bytes=20, invoked_ns=10, acknowledged_ns=19),
@@ -23,9 +23,10 @@ LOG = [
     *zip(map(Offset, (5, 6, 8, 9)), VALUES[5:], strict=True),
 ]
 """The second write is not in the log; the third one has two parts, and its marker is at 11."""
+WRITE = MultipartWrite(Offset(10))
 PARTS = [
-    LoggedTransaction(1, records=LOG[3:5], is_committed=True, end_offset=Offset(12), is_part=True),
-    LoggedTransaction(2, records=LOG[5:], is_committed=True, end_offset=Offset(12), is_part=True),
+    LoggedTransaction(1, records=LOG[3:5], is_committed=True, end_offset=Offset(12), write=WRITE),
+    LoggedTransaction(2, records=LOG[5:], is_committed=True, end_offset=Offset(12), write=WRITE),
 ]
 
 

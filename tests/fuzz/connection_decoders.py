@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from raft.errors import DecodeError
-from raft.wire.connection import Connection, ConnectionState, Event, InvalidDataReceived
+from raft.wire.connection import ClientConnection, ConnectionState, Event, InvalidDataReceived
 from raft.wire.frames import encode_response
 from tests.fuzz.decoder import Decoder, MemoryBound, Sample
 from tests.wire.connections import CLUSTER, CLUSTER_REQUEST, METADATA_REQUEST, about, ready, serving, versions
@@ -27,13 +27,13 @@ def receive(stream: bytes, *, is_ready: bool) -> object:
     return whole
 
 
-def _begun(*, is_ready: bool) -> Connection[str]:
+def _begun(*, is_ready: bool) -> ClientConnection[str]:
     if is_ready:
         return ready(in_flight=[METADATA_REQUEST, CLUSTER_REQUEST, METADATA_REQUEST])
-    return Connection(client_id="fuzzer", max_frame_bytes=1 << 16)
+    return ClientConnection(client_id="fuzzer", max_frame_bytes=1 << 16)
 
 
-def _received(connection: Connection[str], pieces: list[bytes]) -> list[Event[str]]:
+def _received(connection: ClientConnection[str], pieces: list[bytes]) -> list[Event[str]]:
     events: list[Event[str]] = []
     for piece in pieces:
         if connection.state is not ConnectionState.FAILED:

@@ -24,9 +24,9 @@ from pyspark.sql.types import (
 )
 
 from datasource.offsets import Beginning, Reached, read_offset
-from datasource.option_values import Place
-from kraft_spark.unpacking import unpack
-from raft.client import LogPlace
+from datasource.option_values import NamedOffset
+from kraft_spark.unpacker import unpack
+from raft.client import LogPosition
 from raft.errors import ConfigError
 from raft.types import Epoch, Offset
 from tests.fuzz.decoder import Decoder, MemoryBound, Sample
@@ -107,13 +107,13 @@ def read_packed_row(content: bytes) -> pa.Array:
 
 
 def _offsets() -> Iterator[Sample]:
-    point = LogPlace(offset=Offset(42), epoch=Epoch(3), checksum=7)
+    point = LogPosition(offset=Offset(42), epoch=Epoch(3), checksum=7)
     for offset in (
-        Beginning(start=Place.EARLIEST),
+        Beginning(start=NamedOffset.EARLIEST),
         Beginning(start=17),
         Beginning(start=None),
         Reached(cluster_id="MkU3OEVBNTcwNTJENDM2Qg", point=point),
-        Reached(cluster_id="c", point=point, origin=LogPlace(offset=Offset(0), epoch=Epoch(0))),
+        Reached(cluster_id="c", point=point, origin=LogPosition(offset=Offset(0), epoch=Epoch(0))),
     ):
         content = json.dumps(offset.to_json()).encode()
         yield Sample(name=content.decode(), content=content, decode=read_checkpointed_offset)

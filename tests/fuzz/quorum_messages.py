@@ -121,4 +121,4 @@ def peer_responses(api: Api[Any, Any], version: int, ours: TopicPartition) -> It
     for response in _RESPONSES.get(api, ()):
         records = b"" if isinstance(response, core.FetchResponse) and response.diverging else RECORDS
         request = request_to_wire(_REQUESTS[api][0], ours, version)
-        yield response_to_wire(request, response, records, ours, version)
+        yield response_to_wire(request, response, ours, version, records)

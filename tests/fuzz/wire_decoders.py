@@ -74,7 +74,7 @@ def read_request(frame: bytes) -> object:
         case FetchRequest() if fetching_replica(message, version) is None:
             return [client_fetch_from_wire(message, part) for topic in message.topics for part in topic.partitions]
         case VoteRequest() | BeginQuorumEpochRequest() | EndQuorumEpochRequest() | FetchRequest():
-            return request_from_wire(message, version, OURS)
+            return request_from_wire(message, OURS, version)
         case _:
             return message
 

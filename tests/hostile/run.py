@@ -5,25 +5,26 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
-from raft.errors import RaftError
 from raft.records.compression import DEFAULT_MAX_DECOMPRESSED_BYTES
 from raft.types import Offset
+from tests.harness.outcome import Outcome
+from tests.harness.planted import serve_with
+from tests.harness.run import Run, Tell
+from tests.hostile.attacked_quorum import QUEUED_MAX_REQUEST_BYTES, AttackedQuorum, running_quorum
 from tests.hostile.committed import records_of_others, values_of
 from tests.hostile.control import Burner
+from tests.hostile.figures import Figures
 from tests.hostile.identity import RECORDINGS_FILE, Identity
 from tests.hostile.neighbour import Neighbour
-from tests.hostile.outcome import Outcome
 from tests.hostile.phase import Phase
-from tests.hostile.quorum import QUEUED_MAX_REQUEST_BYTES, Quorum, running_quorum
 from tests.hostile.recording import Recordings
 from tests.hostile.verdict import complaints
 from tests.node.harness.batches import batch_of
 from tests.workload.appenders import Appenders
 from tests.workload.history import now_ns
-from tests.workload.replica import Replica, differences
 from tests.workload.verdict import judge
 
 ALLOWANCE_BYTES = 3 * QUEUED_MAX_REQUEST_BYTES + 2 * DEFAULT_MAX_DECOMPRESSED_BYTES
@@ -48,6 +49,7 @@ class Plan:
         clients: how many append.
         identity: who the neighbour is, and so whether the quorum is secured.
         attacks: names of the attacks to run; empty for all.
+        planted_bug: a name in `tests.harness.planted.SECURITY_BUGS`; None for none.
     """
 
     seed: int
@@ -55,38 +57,39 @@ class Plan:
     identity: Identity = Identity.ANYONE
     clients: int = 4
     attacks: Sequence[str] = ()
+    planted_bug: str | None = None
 
 
-def run(plan: Plan, folder: Path) -> Outcome:
-    """Do the run; the configurations, logs and output of the nodes stay in `folder`.
+def run(plan: Plan, folder: Path, tell: Tell) -> Outcome[Figures | None]:
+    """Do the run. If it ends early, because a node has done what it must not do, there are no figures.
 
-    Raises:
-        AssertionError, RaftError: the quorum or the attacker does not work at all.
+    Args:
+        plan: the options.
+        folder: exists; the configurations, logs and output of the nodes stay there.
+        tell: see `Run`.
     """
-    with running_quorum(folder, plan.identity) as quorum:
+    current, figures = Run(folder, tell), None
+    with running_quorum(folder, plan.identity, command=serve_with(plan.planted_bug)) as quorum:
         _fill(quorum)
         Recordings.of(quorum.settings()).save(folder / RECORDINGS_FILE)
         quorum.put_snapshots()
         appenders = Appenders(quorum.honest_client, count=plan.clients, value_bytes=_VALUE_BYTES)
-        outcome = _phases(plan, quorum, appenders)
-        wrong: list[str] = []
-        try:
+        with current.to_its_end():
+            figures = _phases(plan, quorum, appenders)
             quorum.settle()
-        except (AssertionError, RaftError) as error:
-            wrong.append(f"the replicas do not become equal: {error}")
-        wrong += quorum.complaints()
+        current.look_at(quorum)
         quorum.kill()
-        replicas = {node_id: Replica.read(node.log_dir) for node_id, node in quorum.nodes.items()}
-    wrong += differences(replicas)
-    newest = max(replicas.values(), key=lambda replica: replica.end)
-    wrong += judge(appenders.history, values_of(newest, appenders.names)).sentences
-    if plan.identity is Identity.STRANGER:
-        wrong += records_of_others(newest, appenders.names, Offset(outcome.quiet_end.end_offset))
-    wrong += complaints(outcome, allowance_bytes=ALLOWANCE_BYTES)
-    return replace(outcome, wrong=wrong)
+        quorum.remove_snapshots()
+        newest = current.log_of(quorum, always_compares=True)
+    if figures is not None:
+        current.complain(complaints(figures, allowance_bytes=ALLOWANCE_BYTES))
+        if plan.identity is Identity.STRANGER:
+            current.complain(records_of_others(newest, appenders.names, Offset(figures.quiet_end.end_offset)))
+    verdict = judge(appenders.history, values_of(newest, appenders.names), complaints=current.complaints)
+    return Outcome(figures=figures, verdict=verdict)
 
 
-def _phases(plan: Plan, quorum: Quorum, appenders: Appenders) -> Outcome:
+def _phases(plan: Plan, quorum: AttackedQuorum, appenders: Appenders) -> Figures:
     begin = quorum.observe()
     history = appenders.history
     with appenders:
@@ -107,7 +110,7 @@ def _phases(plan: Plan, quorum: Quorum, appenders: Appenders) -> Outcome:
             burner.wait_until_it_ends()
             control_end_ns = now_ns()
     appends = history.appends
-    return Outcome(
+    return Figures(
         identity=plan.identity,
         quiet=Phase.of(appends, begin_ns=quiet_begin_ns, end_ns=quiet_end_ns),
         hostile=Phase.of(appends, begin_ns=hostile_begin_ns, end_ns=hostile_end_ns),
@@ -119,7 +122,7 @@ def _phases(plan: Plan, quorum: Quorum, appenders: Appenders) -> Outcome:
     )
 
 
-def _fill(quorum: Quorum) -> None:
+def _fill(quorum: AttackedQuorum) -> None:
     with quorum.honest_client() as client:
         for _ in range(_FILLINGS):
             client.append(batch_of(bytes(_FILLING_BYTES)))

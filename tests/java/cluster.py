@@ -13,6 +13,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from raft.local.ports import free_ports
 from raft.types import Endpoint
+from tests.hang import HANG_S
 from tests.java.kafka import SMALL_JVM, Kafka, MainClass
 from tests.node.harness.properties import HOST, write_properties
 from tests.node.harness.waiting import eventually
@@ -21,7 +22,6 @@ CONTROLLER_ID = 3000
 BROKER_ID = 1
 CLUSTER_ID = "a2Fma2EtY2x1c3Rlci1pZA"
 
-_START_S = 120
 
 _CLUSTER_SETTINGS = {
     "offsets.topic.replication.factor": "1",
@@ -104,12 +104,12 @@ class KafkaServers:
         for name, config_file in self._config_files.items():
             options = ["--standalone"] if name == self._standalone else []
             arguments = ("format", "--cluster-id", CLUSTER_ID, "--config", str(config_file), *options)
-            self._kafka.output(MainClass.STORAGE, *arguments, within_s=_START_S)
+            self._kafka.output(MainClass.STORAGE, *arguments, within_s=HANG_S)
         try:
             for server in self._servers:
                 server.start()
-            self._servers[-1].wait_until_listening(self.broker, within_s=_START_S)
-            eventually(lambda: self._admin.list_topics(timeout=5).brokers, "the broker is registered", within_s=60)
+            self._servers[-1].wait_until_listening(self.broker, within_s=HANG_S)
+            eventually(lambda: self._admin.list_topics(timeout=5).brokers, "the broker is registered")
         except BaseException:
             self.__exit__(None, None, None)
             raise

@@ -12,6 +12,7 @@ from raft.records.batch import build_batch
 from raft.records.batches import read_batches
 from raft.records.record import Record
 from raft.types import Offset
+from tests.hang import HANG_S
 from tests.node.harness.properties import Properties, quorum_properties
 from tests.node.harness.waiting import eventually
 from tests.processes.node_quorum import NodeQuorum
@@ -28,7 +29,6 @@ SMALL_SNAPSHOTS = {
 KEYS = 40
 LARGE_STATE_KEYS = 1500
 _LARGE_STATE_STEP = 100
-_CUT_S = 30
 
 
 class CompactedQuorum(NodeQuorum):
@@ -82,7 +82,7 @@ class CompactedQuorum(NodeQuorum):
             start = self.log_start(self.leader_id())
             return start if start > beyond else None
 
-        return eventually(look, f"the leader's log begins behind {beyond}", within_s=_CUT_S, every_s=0.1)
+        return eventually(look, f"the leader's log begins behind {beyond}", within_s=HANG_S, every_s=0.1)
 
     def log_start(self, node_id: int) -> Offset:
         """Return where a node's log begins."""
@@ -101,7 +101,7 @@ class CompactedQuorum(NodeQuorum):
         eventually(
             lambda: all(self._is_quiet(node_id) for node_id in self.running),
             "no node makes a snapshot or cuts its log",
-            within_s=_CUT_S,
+            within_s=HANG_S,
             every_s=0.1,
         )
         return self.log_start(self.leader_id())

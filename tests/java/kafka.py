@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 
+from tests.hang import HANG_S
 from tests.node.harness.properties import Properties
 from tests.processes.finished import Finished, run_to_end
 from tests.processes.node_process import NodeProcess
@@ -46,12 +47,12 @@ class Kafka:
         self._jars = jars
         self._archived = [] if class_archive is None else [f"-XX:SharedArchiveFile={class_archive}"]
 
-    def run(self, main_class: MainClass, *arguments: str, stdin: bytes = b"", within_s: float = 60) -> Finished:
+    def run(self, main_class: MainClass, *arguments: str, stdin: bytes = b"", within_s: float = HANG_S) -> Finished:
         """Run a program to its end, whatever its exit code; it logs warnings and errors to standard error."""
         command = self._command(main_class, *arguments, log_level="warn", jvm=SMALL_JVM)
         return run_to_end(main_class.name, command, stdin=stdin, within_s=within_s)
 
-    def output(self, main_class: MainClass, *arguments: str, stdin: bytes = b"", within_s: float = 60) -> str:
+    def output(self, main_class: MainClass, *arguments: str, stdin: bytes = b"", within_s: float = HANG_S) -> str:
         """Run a program and return its standard output.
 
         Raises:
@@ -63,7 +64,7 @@ class Kafka:
         """Start a program, to be written to and read from while it runs; it logs as in `run`."""
         return PipedProcess(main_class.name, self._command(main_class, *arguments, log_level="warn", jvm=SMALL_JVM))
 
-    def run_source(self, source: Path, *arguments: str, within_s: float = 60) -> str:
+    def run_source(self, source: Path, *arguments: str, within_s: float = HANG_S) -> str:
         """Run a program of one Java file, with Kafka's clients; return its standard output.
 
         Raises:

@@ -11,11 +11,10 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, Message, Pro
 from raft.records.record import Record
 from raft.security.jaas import JaasEntry
 from raft.types import Offset
+from tests.hang import HANG_S
 from tests.node.harness.properties import TOPIC
 
 PARTITION = 0
-
-_LONGEST_S = 30
 
 
 def settings_of(properties: Mapping[str, str]) -> dict[str, object]:
@@ -80,7 +79,7 @@ def produce(
             on_delivery=note(record),
         )
         producer.poll(0)
-    left = producer.flush(_LONGEST_S)
+    left = producer.flush(HANG_S)
     assert left == 0, f"{left} records are not delivered"
     return delivered
 
@@ -115,8 +114,8 @@ def consume(
         records: list[Record] = []
         while True:
             before_each(len(records))
-            message = consumer.poll(_LONGEST_S)
-            assert message is not None, f"no record within {_LONGEST_S} s, after {len(records)} records"
+            message = consumer.poll(HANG_S)
+            assert message is not None, f"no record within {HANG_S} s, after {len(records)} records"
             error = message.error()
             if error is not None:
                 assert error.code() == KafkaError._PARTITION_EOF, error

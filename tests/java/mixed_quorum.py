@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Self
 
 from raft.types import Endpoint, Epoch, NodeId, Uuid
+from tests.hang import HANG_S
 from tests.java.kafka import Kafka
 from tests.java.quorum_view import QuorumView, quorum_view_of
 from tests.java.raft_server import TOPIC_ID, raft_server_observer, raft_server_voters
@@ -31,9 +32,6 @@ _TIMEOUTS = {
 }
 _JAVA_RECORDS_PER_S = 100
 _RECORD_BYTES = 32
-_PATIENCE_S = 60
-"""Starting a JVM takes long on a busy machine."""
-
 _LOOK_S = 0.05
 
 
@@ -184,7 +182,7 @@ class MixedQuorum:
             return _agreed_leadership(views, after)
 
         try:
-            return eventually(look, "all nodes know the same leader", within_s=_PATIENCE_S, every_s=_LOOK_S)
+            return eventually(look, "all nodes know the same leader", within_s=HANG_S, every_s=_LOOK_S)
         except AssertionError as error:
             error.add_note(f"{self._failing} has a fault; the views of the others are {views}")
             raise
@@ -262,7 +260,7 @@ class MixedQuorum:
                 node.kill() if is_found else node.resume()
             return is_found
 
-        eventually(look_at_suspended_nodes, "a state in which all nodes may end", within_s=_PATIENCE_S, every_s=_LOOK_S)
+        eventually(look_at_suspended_nodes, "a state in which all nodes may end", within_s=HANG_S, every_s=_LOOK_S)
 
 
 def _agreed_leadership(views: Mapping[NodeId, QuorumView | None], after: Epoch) -> Leadership | None:

@@ -45,7 +45,7 @@ class Observer(NodeProcess):
             reached = batches[-1].header.end_offset if batches else int(names[0][:20]) if names else 0
             return reached >= end_offset
 
-        eventually(look, f"the observer's log reaches {end_offset}", within_s=30)
+        eventually(look, f"the observer's log reaches {end_offset}")
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRecord, TopicPa
 
 from raft.records.record import Record
 from raft.types import Offset
+from tests.hang import HANG_S
 from tests.java.kraft import end_offset
 from tests.java.samples import placed, records_of_every_kind
 from tests.node.harness.properties import TOPIC
@@ -17,7 +18,6 @@ from tests.processes.node_quorum import NodeQuorum
 pytestmark = pytest.mark.java
 
 _PARTITION = 0
-_LONGEST_S = 30
 
 
 async def produce(servers: str, records: list[Record], *, codec: str | None, is_idempotent: bool) -> list[int]:
@@ -36,7 +36,7 @@ async def produce(servers: str, records: list[Record], *, codec: str | None, is_
             )
             for record in records
         ]
-        return [reported.offset for reported in await asyncio.wait_for(asyncio.gather(*waiting), _LONGEST_S)]
+        return [reported.offset for reported in await asyncio.wait_for(asyncio.gather(*waiting), HANG_S)]
 
 
 async def consume(servers: str, start_offset: int, end_offset: int, isolation_level: str) -> list[Record]:
@@ -48,7 +48,7 @@ async def consume(servers: str, start_offset: int, end_offset: int, isolation_le
         consumer.assign([partition])
         consumer.seek(partition, start_offset)
         records: list[Record] = []
-        async with asyncio.timeout(_LONGEST_S):
+        async with asyncio.timeout(HANG_S):
             while await consumer.position(partition) < end_offset:
                 fetched = await consumer.getmany(partition, timeout_ms=500)
                 records += [_record(record) for record in fetched.get(partition, [])]

@@ -11,6 +11,7 @@ import pytest
 
 from raft.records.record import Record
 from raft.types import Offset
+from tests.hang import HANG_S
 from tests.java.compacted_quorum import LARGE_STATE_KEYS, CompactedQuorum, large_state
 from tests.java.installation import installed_connector
 from tests.java.kafka import Kafka, MainClass
@@ -27,7 +28,6 @@ _BEFORE_PAUSE = 100
 _LATER_KEYS = range(LARGE_STATE_KEYS // 3, LARGE_STATE_KEYS)
 """Keys of the state that no reader has read when it pauses."""
 
-_LONGEST_S = 120
 
 Read = tuple[int, int, bytes | None, bytes | None]
 """Offset, timestamp, key and value of a record."""
@@ -156,8 +156,8 @@ def read_with_pause(consumer: PipedProcess, during_pause: Callable[[], None]) ->
         found.append(read_of_line(line))
     during_pause()
     consumer.write(b"\n")
-    found += [read_of_line(line) for line in consumer.rest_of_output(within_s=_LONGEST_S).splitlines()]
-    assert consumer.wait(within_s=10) == 0, consumer.errors
+    found += [read_of_line(line) for line in consumer.rest_of_output(within_s=HANG_S).splitlines()]
+    assert consumer.wait() == 0, consumer.errors
     return found
 
 
@@ -238,7 +238,7 @@ def test_sparks_source_for_kafka_reads_a_batch_and_a_stream_through_newer_snapsh
 
 
 def rows_of(application: PipedProcess) -> list[Read]:
-    line = application.line(within_s=_LONGEST_S)
+    line = application.line(within_s=HANG_S)
     assert line, application.errors[-4000:]
     return [(row["offset"], row["timestamp"], _hex(row["key"]), _hex(row["value"])) for row in json.loads(line)]
 

@@ -35,7 +35,7 @@ def cluster(kafka: Kafka, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     }
     with KafkaCluster(kafka, tmp_path_factory.mktemp("cluster"), settings).start() as running:
         running.create_topics("first", partitions=30)
-        eventually(running.latest_snapshot, "a snapshot", within_s=30)
+        eventually(running.latest_snapshot, "a snapshot")
         yield running
 
 
@@ -124,7 +124,7 @@ def test_node_that_is_configured_as_a_voter_of_a_cluster_stops_before_it_votes(
 
     with kraft_observer(tmp_path, plain_cluster.controller, votes=True) as node:
         node.wait_until_printed("this node is set up to vote beside it")
-        node.wait(within_s=10)
+        node.wait()
 
     after = read_status(kafka.output(MainClass.METADATA_QUORUM, *arguments))
     assert "leave out controller.quorum.voters" in node.last_output
@@ -231,7 +231,7 @@ def test_log_without_its_beginning_is_read_and_followed_from_its_start_offset(
         cluster.create_topics(f"more-than-is-kept-{number}", partitions=20)
     with client_of(cluster.controller) as client:
         # The controller checks once a minute what it may delete.
-        log_start = eventually(client.log_start_offset, "the start of the log is deleted", within_s=120)
+        log_start = eventually(client.log_start_offset, "the start of the log is deleted")
         cluster.create_topics("behind-the-start")
         batches = read_log(client)
         with pytest.raises(OffsetOutOfRangeError, match=f"offset 0 is out of range: the log holds {log_start} to "):

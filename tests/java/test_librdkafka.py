@@ -67,7 +67,7 @@ def test_librdkafka_loses_and_doubles_no_record_when_the_leader_is_killed_while_
 
     def kill_leader_midway(at: int) -> None:
         if at == len(records) // 2:
-            eventually(lambda: end_offset(nodes) > 1, "the first batches are committed", within_s=10)
+            eventually(lambda: end_offset(nodes) > 1, "the first batches are committed")
             nodes.nodes[leader_id].kill()
 
     written = produce(

@@ -70,7 +70,7 @@ def errors_of_java_alone(kafka: Kafka, tmp_path_factory: pytest.TempPathFactory)
     """The errors that Kafka's nodes log without a node of ours."""
     with MixedQuorum(kafka, tmp_path_factory.mktemp("java"), [_JAVA, _JAVA, _JAVA]) as quorum:
         quorum.wait_for_leader()
-        return eventually(lambda: java_errors(quorum), "an error", within_s=30)
+        return eventually(lambda: java_errors(quorum), "an error")
 
 
 def java_errors(quorum: MixedQuorum) -> set[str]:

@@ -12,6 +12,7 @@ from aiokafka import TopicPartition as AioTopicPartition
 from aiokafka.errors import KafkaError as AioKafkaError
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
+from tests.hang import HANG_S
 from tests.java.kafka import Kafka, MainClass
 from tests.java.kraft import kraft_quorum
 from tests.node.harness.properties import TOPIC
@@ -19,7 +20,6 @@ from tests.processes.node_quorum import NodeQuorum
 
 pytestmark = [pytest.mark.java, pytest.mark.rule("CLIENT-14")]
 
-LONGEST_S = 60
 PARTITION = 0
 
 
@@ -36,7 +36,7 @@ def consumer_of(quorum: NodeQuorum) -> Iterator[Consumer]:
 def test_librdkafka_reports_an_error_when_it_subscribes(quorum: NodeQuorum) -> None:
     with consumer_of(quorum) as consumer:
         consumer.subscribe([TOPIC])
-        message = consumer.poll(LONGEST_S)
+        message = consumer.poll(HANG_S)
 
     assert message is not None
     error = message.error()
@@ -53,7 +53,7 @@ def test_librdkafka_reports_an_error_when_it_commits_and_when_it_requests_its_of
         with pytest.raises(KafkaException) as commit:
             consumer.commit(offsets=[place], asynchronous=False)
         with pytest.raises(KafkaException) as committed:
-            consumer.committed([place], timeout=LONGEST_S)
+            consumer.committed([place], timeout=HANG_S)
 
     assert {refused.value.args[0].code() for refused in (commit, committed)} == {KafkaError._UNSUPPORTED_FEATURE}
 
@@ -70,7 +70,7 @@ def test_librdkafka_reports_an_error_when_it_begins_a_transaction(strict: NodeQu
     producer = Producer({"bootstrap.servers": strict.bootstrap_servers, "transactional.id": "a transaction"})
 
     with pytest.raises(KafkaException) as refused:
-        producer.init_transactions(LONGEST_S)
+        producer.init_transactions(HANG_S)
 
     error = refused.value.args[0]
     assert error.fatal()
@@ -115,7 +115,7 @@ async def aiokafka_begins_a_transaction(servers: str) -> None:
 )
 def test_aiokafka_reports_an_error(strict: NodeQuorum, call: object, words: str) -> None:
     async def run() -> None:
-        async with asyncio.timeout(LONGEST_S):
+        async with asyncio.timeout(HANG_S):
             await call(strict.bootstrap_servers)  # type: ignore[operator]
 
     with pytest.raises(AioKafkaError, match=words):

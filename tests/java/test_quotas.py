@@ -18,6 +18,7 @@ import pytest
 from aiokafka import AIOKafkaProducer
 from confluent_kafka import Producer, ThrottleEvent
 
+from tests.hang import HANG_S
 from tests.java.cluster import KafkaCluster
 from tests.java.kafka import Kafka, MainClass
 from tests.java.kraft import kraft_quorum
@@ -40,7 +41,6 @@ producer_byte_rate = {RATE}
 consumer_byte_rate = {RATE}
 """
 
-_LONGEST_S = 120
 _LONGEST_OF_PERCENTAGE_MS = 1_000
 
 
@@ -72,7 +72,7 @@ def java_clients(kafka: Kafka, servers: str, topic: str, *, record_bytes: int = 
     """Let Kafka's producer write and its consumer read; return what each has seen."""
     source = Path(__file__).parent / "programs" / "ThrottledClients.java"
     with kafka.start_source(source, servers, topic, str(RECORDS), str(record_bytes)) as program:
-        lines = program.rest_of_output(within_s=_LONGEST_S).splitlines()
+        lines = program.rest_of_output(within_s=HANG_S).splitlines()
         assert program.wait() == 0, program.errors
     seen = [[int(number) for number in line.split()] for line in lines]
     assert [records for records, _, _ in seen] == [RECORDS, RECORDS]
@@ -89,7 +89,7 @@ def test_java_clients_measure_throttles_that_keep_the_quota_and_are_no_longer_th
             *("--bootstrap-server", cluster.bootstrap_servers, "--alter", "--entity-type", "clients"),
             *("--entity-name", "throttled"),
             *("--add-config", f"producer_byte_rate={RATE},consumer_byte_rate={RATE}"),
-            within_s=_LONGEST_S,
+            within_s=HANG_S,
         )
         at_a_broker = java_clients(kafka, cluster.bootstrap_servers, "limited")
     at_ours = java_clients(kafka, limited.bootstrap_servers, TOPIC)
@@ -117,7 +117,7 @@ def test_librdkafka_reports_the_throttle(limited: NodeQuorum) -> None:
 
     for _ in range(RECORDS):
         producer.produce(TOPIC, os.urandom(RECORD_BYTES), on_delivery=lambda error, _: delivered.append(error))
-        assert producer.flush(_LONGEST_S) == 0
+        assert producer.flush(HANG_S) == 0
 
     assert delivered == [None] * RECORDS
     # On a busy machine a part of the time passes before the records are sent.
@@ -128,7 +128,7 @@ def test_librdkafka_reports_the_throttle(limited: NodeQuorum) -> None:
 def test_aiokafka_has_no_measure_of_its_own_and_is_as_slow(limited: NodeQuorum) -> None:
     async def write_all() -> float:
         async with AIOKafkaProducer(
-            bootstrap_servers=limited.bootstrap_servers, client_id="throttled", request_timeout_ms=_LONGEST_S * 1000
+            bootstrap_servers=limited.bootstrap_servers, client_id="throttled", request_timeout_ms=HANG_S * 1000
         ) as producer:
             begin_s = asyncio.get_running_loop().time()
             for _ in range(RECORDS):

@@ -28,7 +28,7 @@ def test_node_of_either_kind_continues_the_log_of_the_other_one(kafka: Kafka, tm
         NodeProcess(properties, tmp_path / "ours") as ours,
     ):
         first_epoch = epoch_led_by(java.start())
-        eventually(lambda: java.segment.stat().st_size > 20_000, "Java appends records", within_s=20)
+        eventually(lambda: java.segment.stat().st_size > 20_000, "Java appends records")
         java.stop()
         ours.start().wait_until_printed("-> Leader")
         kraft("append", "--bootstrap-server", str(ours.endpoint), "from Python").require_success()

@@ -41,7 +41,7 @@ def test_damaged_voter_repairs_itself_from_a_leader_of_kafkas(kafka: Kafka, tmp_
     with MixedQuorum(kafka, tmp_path, voters, settings=_settings, has_proxies=False) as quorum:
         leader_id = _java_leader(quorum)
         leader, ours = quorum.nodes[leader_id], quorum.nodes[_OURS]
-        eventually(lambda: ours.segment.stat().st_size > _BYTES, "a log", within_s=60)
+        eventually(lambda: ours.segment.stat().st_size > _BYTES, "a log")
         sound = ours.segment.read_bytes()[: _BYTES // 2]
         batches = list(read_batches(sound))
 

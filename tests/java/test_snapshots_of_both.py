@@ -14,6 +14,7 @@ from raft.records.batch import build_batch
 from raft.records.batches import read_batches
 from raft.records.record import Record
 from raft.types import Batch, Endpoint, Epoch, Offset, Uuid
+from tests.hang import HANG_S
 from tests.java.compacted_quorum import SMALL_SNAPSHOTS
 from tests.java.java_log import errors
 from tests.java.kafka import Kafka
@@ -30,7 +31,6 @@ from tests.processes.node_quorum import NodeQuorum
 pytestmark = pytest.mark.java
 
 _OBSERVER_ID = 9
-_PATIENCE_S = 60
 _SNAPSHOT_RECORDS = 200
 # At 150 records a second, some seconds pass before a leader deletes the records behind a snapshot that it sends.
 _JAVA_SETTINGS = {"metadata.max.retention.bytes": "40000", "internal.metadata.log.segment.bytes": "4000"}
@@ -70,7 +70,7 @@ def wait_for_end(node: NodeProcess, end: Offset) -> None:
         log = batches(node)
         return bool(log) and log[-1].header.end_offset >= end
 
-    eventually(look, f"the log of {node.name} reaches {end}", within_s=_PATIENCE_S, every_s=0.1)
+    eventually(look, f"the log of {node.name} reaches {end}", within_s=HANG_S, every_s=0.1)
 
 
 def same_records(one: NodeProcess, other: NodeProcess, end: Offset) -> bool:
@@ -115,7 +115,7 @@ def append_until_cut(quorum: NodeQuorum, client: Client, beyond: Offset) -> None
         append_values(client, 20)
         return min(map(log_start, quorum.nodes.values())) > beyond
 
-    eventually(look, f"all logs begin behind {beyond}", within_s=_PATIENCE_S)
+    eventually(look, f"all logs begin behind {beyond}", within_s=HANG_S)
 
 
 def append_followed(quorum: NodeQuorum, client: Client, observer: NodeProcess) -> Offset:
@@ -145,7 +145,7 @@ def test_observer_of_kafkas_loads_our_snapshot_follows_and_loads_a_newer_one_whe
         observer = exits.enter_context(observer_of_kafkas(kafka, tmp_path, ours.endpoints))
 
         observer.start()
-        eventually(lambda: checkpoints(observer), "the observer has a snapshot", within_s=_PATIENCE_S)
+        eventually(lambda: checkpoints(observer), "the observer has a snapshot", within_s=HANG_S)
         end = append_followed(ours, client, observer)
         (loaded,) = checkpoints(observer)
         assert log_start(observer) == int(loaded.name[:20])
@@ -164,7 +164,7 @@ def test_observer_of_kafkas_loads_our_snapshot_follows_and_loads_a_newer_one_whe
         (observer.partition / "quorum-state").unlink()
         append_until_cut(ours, client, end)
         observer.start()
-        eventually(lambda: checkpoints(observer)[-1] > loaded, "it has a newer snapshot", within_s=_PATIENCE_S)
+        eventually(lambda: checkpoints(observer)[-1] > loaded, "it has a newer snapshot", within_s=HANG_S)
         last_end = append_followed(ours, client, observer)
         assert same_records(observer, ours.leader(), last_end)
         output = observer.output
@@ -211,7 +211,7 @@ def cut_behind(nodes: dict[int, NodeProcess], offset: Offset) -> None:
             assert nodes[node_id].is_running, nodes[node_id].last_output[-4000:]
         return min(log_start(nodes[node_id]) for node_id in (1, 2)) > offset
 
-    eventually(look, f"Kafka's logs begin behind {offset}", within_s=_PATIENCE_S, every_s=0.1)
+    eventually(look, f"Kafka's logs begin behind {offset}", within_s=HANG_S, every_s=0.1)
 
 
 def leadership(node: NodeProcess, *, after: Epoch = Epoch(0)) -> Leadership | None:
@@ -229,7 +229,7 @@ def test_voter_of_ours_that_keeps_everything_loads_the_snapshot_of_kafkas_leader
     ours = kafkas[3]
     cut_behind(kafkas, Offset(0))
     ours.start().wait_until_serving()
-    first = eventually(lambda: newest_snapshot(ours), "a snapshot", within_s=_PATIENCE_S)
+    first = eventually(lambda: newest_snapshot(ours), "a snapshot", within_s=HANG_S)
     wait_for_end(ours, Offset(first + _SNAPSHOT_RECORDS))
 
     # The leader deletes records all the time: a node that loads slowly needs the next snapshot as well.
@@ -241,12 +241,12 @@ def test_voter_of_ours_that_keeps_everything_loads_the_snapshot_of_kafkas_leader
     end = batches(ours)[-1].header.end_offset
     cut_behind(kafkas, end)
     ours.start().wait_until_serving()
-    newer = eventually(lambda: newest_snapshot(ours, after=loaded), "a newer snapshot", within_s=_PATIENCE_S)
+    newer = eventually(lambda: newest_snapshot(ours, after=loaded), "a newer snapshot", within_s=HANG_S)
     wait_for_end(ours, Offset(newer + _SNAPSHOT_RECORDS))
 
     # It has everything that it needs to vote and to lead.
-    before = eventually(lambda: leadership(ours), "a leader", within_s=_PATIENCE_S)
+    before = eventually(lambda: leadership(ours), "a leader", within_s=HANG_S)
     if kafkas[before.leader_id] is not ours:
         kafkas[before.leader_id].kill()
-        eventually(lambda: leadership(ours, after=before.epoch), "another leader that commits", within_s=_PATIENCE_S)
+        eventually(lambda: leadership(ours, after=before.epoch), "another leader that commits", within_s=HANG_S)
     assert ours.error_lines == []

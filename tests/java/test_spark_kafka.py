@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from raft.records.record import Record
+from tests.hang import HANG_S
 from tests.java.installation import installed_connector
 from tests.java.librdkafka import consume, produce
 from tests.java.samples import later_ms, records_of_every_kind
@@ -22,7 +23,6 @@ pytestmark = [pytest.mark.java, pytest.mark.spark]
 
 _COUNT = 100
 _MIDDLE = 37
-_LONGEST_S = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ def copied(quorum: NodeQuorum, tmp_path_factory: pytest.TempPathFactory) -> Copi
     arguments = [jars, tmp_path_factory.mktemp("spark"), servers, TOPIC, *numbers]
 
     command = [sys.executable, "-m", "tests.java.spark_application", *map(str, arguments)]
-    output = run_to_end("Spark", command, within_s=_LONGEST_S).require_success()
+    output = run_to_end("Spark", command, within_s=HANG_S).require_success()
 
     results = [json.loads(line) for line in output.splitlines()]
     return Copied(

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from pathlib import Path
 
 import pytest
 from aiokafka import AIOKafkaProducer
 from confluent_kafka import KafkaError, KafkaException, Producer
 
+from tests.hang import HANG_S
 from tests.java.kafka import Kafka, MainClass
 from tests.java.kraft import end_offset, kraft_quorum
 from tests.java.librdkafka import consume
 from tests.node.harness.properties import TOPIC
+from tests.node.harness.waiting import eventually
 from tests.processes.node_quorum import NodeQuorum
 
 pytestmark = pytest.mark.java
 
-LONGEST_S = 60
 PROGRAMS = Path(__file__).parent / "programs"
 
 
@@ -33,7 +33,7 @@ def send(producer: Producer, *sent: bytes) -> None:
 
 def transactional_producer(servers: str, name: str) -> Producer:
     producer = Producer({"bootstrap.servers": servers, "transactional.id": name})
-    producer.init_transactions(LONGEST_S)
+    producer.init_transactions(HANG_S)
     return producer
 
 
@@ -44,8 +44,8 @@ def test_librdkafka_commits_and_aborts_and_reads_committed_records_only(quorum: 
     for sent, ends_with in (((b"a", b"b"), "commit"), ((b"c",), "abort"), ((b"d",), "commit")):
         producer.begin_transaction()
         send(producer, *sent)
-        producer.flush(LONGEST_S)
-        producer.commit_transaction(LONGEST_S) if ends_with == "commit" else producer.abort_transaction(LONGEST_S)
+        producer.flush(HANG_S)
+        producer.commit_transaction(HANG_S) if ends_with == "commit" else producer.abort_transaction(HANG_S)
 
     assert values(servers, start) == [b"a", b"b", b"d"]
     assert values(servers, start, isolation="read_uncommitted") == [b"a", b"b", b"c", b"d"]
@@ -57,14 +57,14 @@ def test_second_librdkafka_producer_of_a_transactional_id_fences_the_first(quoru
     zombie = transactional_producer(servers, "fenced")
     zombie.begin_transaction()
     send(zombie, b"open")
-    zombie.flush(LONGEST_S)
+    zombie.flush(HANG_S)
 
     successor = transactional_producer(servers, "fenced")
     successor.begin_transaction()
     send(successor, b"of the successor")
-    successor.commit_transaction(LONGEST_S)
+    successor.commit_transaction(HANG_S)
     with pytest.raises(KafkaException) as refused:
-        zombie.commit_transaction(LONGEST_S)
+        zombie.commit_transaction(HANG_S)
 
     assert refused.value.args[0].code() == KafkaError._FENCED
     assert values(servers, start) == [b"of the successor"]
@@ -88,7 +88,7 @@ def test_aiokafka_commits_and_aborts(quorum: NodeQuorum) -> None:
         finally:
             await producer.stop()
 
-    asyncio.run(asyncio.wait_for(run(), LONGEST_S))
+    asyncio.run(asyncio.wait_for(run(), HANG_S))
 
     assert values(servers, start) == [b"a", b"c"]
 
@@ -119,7 +119,7 @@ def test_kafka_transactions_lists_an_open_transaction_and_aborts_it(kafka: Kafka
     producer = transactional_producer(servers, "hanging")
     producer.begin_transaction()
     send(producer, b"hangs")
-    producer.flush(LONGEST_S)
+    producer.flush(HANG_S)
 
     def run(*arguments: str) -> str:
         return kafka.output(MainClass.TRANSACTIONS, "--bootstrap-server", servers, *arguments)
@@ -135,7 +135,15 @@ def test_kafka_transactions_lists_an_open_transaction_and_aborts_it(kafka: Kafka
     assert values(servers, start) == []
     assert values(servers, start, isolation="read_uncommitted") == [b"hangs"]
     with pytest.raises(KafkaException):
-        producer.commit_transaction(LONGEST_S)
+        producer.commit_transaction(HANG_S)
+
+
+def replace_leader(nodes: NodeQuorum) -> None:
+    """Kill the leader, and start it again when another one leads."""
+    leader_id = nodes.leader_id()
+    nodes.nodes[leader_id].kill()
+    eventually(lambda: nodes.leader_id() != leader_id, "another leader")
+    nodes.nodes[leader_id].start()
 
 
 @pytest.mark.rule("TXN-7", "TXN-4")
@@ -148,16 +156,13 @@ def test_transactions_of_librdkafka_survive_kills_of_the_leader(nodes: NodeQuoru
         sent = [f"{at}-{each}".encode() for each in range(5)]
         send(producer, *sent)
         if at in (10, 20):
-            leader_id = nodes.leader_id()
-            nodes.nodes[leader_id].kill()
-            time.sleep(0.5)
-            nodes.nodes[leader_id].start()
+            replace_leader(nodes)
         if at % 3:
-            producer.commit_transaction(LONGEST_S)
+            producer.commit_transaction(HANG_S)
             expected += sent
         else:
-            producer.flush(LONGEST_S)
-            producer.abort_transaction(LONGEST_S)
+            producer.flush(HANG_S)
+            producer.abort_transaction(HANG_S)
 
     assert values(servers, 0) == expected
 
@@ -169,8 +174,8 @@ def test_kafka_dump_log_reads_markers_and_the_index_of_aborted_transactions(kafk
         producer = transactional_producer(nodes.bootstrap_servers, "dumped")
         producer.begin_transaction()
         send(producer, b"a")
-        producer.flush(LONGEST_S)
-        producer.abort_transaction(LONGEST_S)
+        producer.flush(HANG_S)
+        producer.abort_transaction(HANG_S)
         nodes.stop()
         (voter,) = nodes.nodes.values()
     (segment,) = voter.segments()

@@ -11,10 +11,10 @@ from raft.errors import QuorumUnavailableError
 from raft.records.batch import build_batch
 from raft.records.record import Record
 from raft.types import NodeId, Offset
+from tests.hang import HANG_S
 from tests.java.mixed_quorum import Kind, MixedQuorum
 from tests.node.harness.waiting import eventually
 
-_PATIENCE_S = 30
 _UNCOMMITTED_MS = 300
 
 
@@ -51,7 +51,7 @@ class Workload:
             before = self._high_watermark()
             time.sleep(duration_s)
             what = f"records of node {leader_id} or its successor are committed past {before}"
-            eventually(lambda: self._high_watermark() > before, what, within_s=_PATIENCE_S)
+            eventually(lambda: self._high_watermark() > before, what, within_s=HANG_S)
             return
         end_s = time.monotonic() + duration_s
         with self._client(leader_id) as client:
@@ -74,7 +74,7 @@ class Workload:
             else:
                 raise AssertionError(f"node {leader_id} commits, although it is partitioned")
 
-    def _client(self, leader_id: NodeId, timeout_ms: int = _PATIENCE_S * 1000) -> Client:
+    def _client(self, leader_id: NodeId, timeout_ms: int = HANG_S * 1000) -> Client:
         servers = (self._quorum.nodes[leader_id].client_endpoint,)
         return Client(ClientSettings(bootstrap_servers=servers, api_timeout_ms=timeout_ms, security=self._security))
 

@@ -22,8 +22,8 @@ from confluent_kafka.admin import AdminClient
 
 from raft.client import Client, ClientSettings
 from raft.codec import Message
+from raft.config.endpoints import addresses
 from raft.config.security import NO_SECURITY, ClientSecurity, client_security, login_module
-from raft.config.values import addresses
 from raft.security.authority import Authority
 from raft.types import Endpoint, Offset
 from raft.wire.messages.fetch import FetchRequest

@@ -19,11 +19,11 @@ from pyspark.sql.streaming.query import StreamingQuery
 from kraft_spark import QueryMonitor, observe_bytes
 from kraft_spark.monitoring import PROGRESS_SCHEMA
 from raft.local import LocalQuorum
+from tests.hang import HANG_S
 from tests.local.conftest import QUICK
 from tests.node.harness.waiting import eventually
 from tests.spark.frames import Frames, numbered
 from tests.spark.quorums import leader_of, local_quorum
-from tests.spark.streams import LIMIT_S
 
 pytestmark = pytest.mark.spark
 
@@ -60,7 +60,7 @@ def test_lag_of_a_stream_behind_its_limit_falls_to_zero(frames: Frames, monitor:
 
     stream = frames.stream(startingOffsets=begin, maxOffsetsPerTrigger=20)
     query = start(stream, tmp_path, name="behind", availableNow=True)
-    assert query.awaitTermination(LIMIT_S)
+    assert query.awaitTermination(HANG_S)
     assert monitor.wait_until_terminated(query)
 
     assert [(row.batch_id, row.input_rows, row.lag_offsets) for row in monitor.rows()] == [
@@ -130,7 +130,7 @@ def test_bytes_of_a_batch_are_counted_once_when_foreach_batch_runs_two_actions(
     stream = observe_bytes(frames.stream(startingOffsets=begin))
     writer = stream.writeStream.foreachBatch(run_twice).option("checkpointLocation", str(tmp_path))
     query = writer.trigger(availableNow=True).start()
-    assert query.awaitTermination(LIMIT_S)
+    assert query.awaitTermination(HANG_S)
     assert monitor.wait_until_terminated(query)
 
     assert [(row.input_rows, row.observed_bytes) for row in monitor.rows()] == [(4, 6)]
@@ -146,7 +146,7 @@ def test_failed_query_is_counted_and_logged_as_failed(
 
     query = start(stream, tmp_path, name="failing", availableNow=True)
     with pytest.raises(StreamingQueryException):
-        query.awaitTermination(LIMIT_S)
+        query.awaitTermination(HANG_S)
     assert monitor.wait_until_terminated(query)
 
     scraped = generate_latest(registry).decode()
@@ -167,7 +167,7 @@ def test_monitor_records_nothing_more_when_it_is_removed(
 
     def run() -> StreamingQuery:
         query = stream.writeStream.format("kraft").options(**sink).trigger(availableNow=True).start()
-        assert query.awaitTermination(LIMIT_S)
+        assert query.awaitTermination(HANG_S)
         return query
 
     assert monitor.wait_until_terminated(run())

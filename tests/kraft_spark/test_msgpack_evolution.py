@@ -12,8 +12,8 @@ from pyspark.sql.types import ArrayType, DataType, LongType, MapType, StringType
 
 from kraft_spark.msgpack.arrays import arrow_type_of
 from kraft_spark.msgpack.errors import MalformedValueError
-from kraft_spark.packing import pack
-from kraft_spark.unpacking import unpack
+from kraft_spark.packer import pack
+from kraft_spark.unpacker import unpack
 
 WRITTEN = StructType().add("id", "integer").add("name", "string").add("at", StructType().add("x", "integer"))
 ROW = {"id": 7, "name": "a", "at": {"x": 1}}

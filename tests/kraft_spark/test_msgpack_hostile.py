@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql.types import ArrayType, DataType, IntegerType, MapType, StringType, StructType, VariantType
 
-from kraft_spark.unpacking import unpack
+from kraft_spark.unpacker import unpack
 
 _MEBIBYTE = 1 << 20
 

@@ -15,8 +15,8 @@ from kraft_spark.msgpack.arrays import NOT_BY_COLUMNS, array_of, arrow_type_of
 from kraft_spark.msgpack.bounded import unpack_bounded
 from kraft_spark.msgpack.errors import MalformedValueError
 from kraft_spark.msgpack.rows import RowConverter
-from kraft_spark.packing import pack
-from kraft_spark.unpacking import unpack, unpack_rows
+from kraft_spark.packer import pack
+from kraft_spark.unpacker import unpack, unpack_rows
 from tests.kraft_spark.msgpack_values import data_types, same, values_of
 
 _TEXTS = st.text("0123456789-+:.TZ eE_ nafi", max_size=26) | st.datetimes().map(str) | st.decimals().map(str)

@@ -35,8 +35,8 @@ from pyspark.sql.types import (
 
 from kraft_spark.msgpack.arrays import arrow_type_of
 from kraft_spark.msgpack.errors import MalformedValueError
-from kraft_spark.packing import pack
-from kraft_spark.unpacking import unpack
+from kraft_spark.packer import pack
+from kraft_spark.unpacker import unpack
 
 _FIRST_INSTANT, _LAST_INSTANT = -(2**63), 2**63 - 1
 

@@ -8,13 +8,14 @@ from typing import Any, get_args, get_type_hints
 
 import pytest
 
-from datasource import options
-from datasource.options import ReadOptions, WriteOptions
+from datasource.client_options import BOOTSTRAP_SERVERS
+from datasource.option import Use
+from datasource.option_names import check_names
+from datasource.options import OPTIONS, ReadOptions, WriteOptions
 from kraft_spark import KraftReadOptions, KraftWriteOptions
-from kraft_spark.option_types import option_meanings
 from raft.errors import ConfigError
 
-REQUIRED = {options.BOOTSTRAP_SERVERS: "127.0.0.1:20001"}
+REQUIRED = {BOOTSTRAP_SERVERS: "127.0.0.1:20001"}
 SASL = {"kraft.sasl.mechanism": "SCRAM-SHA-256", "kraft.sasl.jaas.config": "..."}
 TOGETHER = {
     "txnAppId": {"txnVersion": "1"},
@@ -71,11 +72,10 @@ CASES = [
 ]
 
 
-def test_types_name_all_options() -> None:
-    client = {options.CONFIG_FILE, *options.CLIENT_NAMES}
-
-    assert {*hints(KraftReadOptions)} == (client | {*options.READ_NAMES}) - {options.MAX_REQUEST_SIZE}
-    assert {*hints(KraftWriteOptions)} == client | {*options.WRITE_NAMES}
+def test_types_have_the_options_of_the_table() -> None:
+    assert {*hints(KraftReadOptions)} == {row.name for row in OPTIONS if row.uses & Use.READ}
+    assert {*hints(KraftWriteOptions)} == {row.name for row in OPTIONS if row.uses & Use.WRITE}
+    assert len({row.name.lower() for row in OPTIONS}) == len(OPTIONS)
 
 
 @pytest.mark.parametrize(("of", "parse", "name", "value"), CASES)
@@ -85,18 +85,24 @@ def test_value_of_the_type_is_accepted(of: type, parse: Any, name: str, value: o
         needed = {"kraft.security.protocol": "SSL"}
     given = {**REQUIRED, **needed, name: as_spark_passes(value)}
 
-    options.check_names(given)
+    check_names(given)
     parse(given)
 
 
 def test_misspelt_name_is_refused_by_mypy_and_by_the_source() -> None:
     with pytest.raises(ConfigError, match="did you mean maxOffsetsPerTrigger"):
-        options.check_names({name: as_spark_passes(value) for name, value in MISSPELT.items()})
+        check_names({name: as_spark_passes(value) for name, value in MISSPELT.items()})
 
 
-@pytest.mark.parametrize("of", [KraftReadOptions, KraftWriteOptions], ids=["read", "write"])
-def test_help_says_what_each_option_means(of: type) -> None:
+@pytest.mark.parametrize(
+    ("of", "use"), [(KraftReadOptions, Use.READ), (KraftWriteOptions, Use.WRITE)], ids=["read", "write"]
+)
+def test_help_says_what_each_option_means_and_its_default(of: type, use: Use) -> None:
     shown = pydoc.plain(pydoc.render_doc(of))
 
-    for name, meaning in option_meanings(of).items():
-        assert re.search(rf"^ \|      {re.escape(name)}: {re.escape(meaning)}\.$", shown, re.MULTILINE), shown
+    for row in OPTIONS:
+        if row.uses & use:
+            line = re.search(rf"^ \|      {re.escape(row.name)}: (.*)\.$", shown, re.MULTILINE)
+            assert line is not None, shown
+            assert row.meaning in line[1]
+            assert row.shown_default in line[1]

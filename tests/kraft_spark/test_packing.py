@@ -13,7 +13,7 @@ from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import VariantType
 
 from kraft_spark.msgpack.errors import SchemaError, UnpackableValueError
-from kraft_spark.packing import pack
+from kraft_spark.packer import pack
 
 MOMENT = pa.timestamp("us", tz="Asia/Tokyo")
 

@@ -23,7 +23,7 @@ from pyspark.sql.types import (
 )
 
 from kraft_spark.msgpack.errors import MalformedValueError, SchemaError
-from kraft_spark.unpacking import unpack
+from kraft_spark.unpacker import unpack
 
 dt = datetime.datetime
 

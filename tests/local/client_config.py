@@ -6,8 +6,8 @@ from pathlib import Path
 
 from raft.client import Client, ClientSettings
 from raft.config import read_properties
+from raft.config.endpoints import addresses
 from raft.config.security import client_security
-from raft.config.values import addresses
 
 
 def settings_from(config: Path | str, *, cluster_id: str | None = None, **changes: str) -> ClientSettings:

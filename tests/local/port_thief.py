@@ -17,9 +17,9 @@ from typing import Self
 
 from raft.wire.apis import SASL_AUTHENTICATE
 from raft.wire.frames import decode_response
+from tests.hang import HANG_S
 
 _HOST = "127.0.0.1"
-_PATIENCE_S = 30.0
 _LARGEST_FRAME_BYTES = 1 << 20
 _MESSAGES_OF_SCRAM = 2
 
@@ -50,7 +50,7 @@ class PortThief:
     def __enter__(self) -> Self:
         listener = self._stack.enter_context(socket.socket())
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        deadline_s = time.monotonic() + _PATIENCE_S
+        deadline_s = time.monotonic() + HANG_S
         while True:
             try:
                 listener.bind((_HOST, self._port))
@@ -66,7 +66,7 @@ class PortThief:
 
     def steals_a_connection(self) -> bool:
         """Return whether the next connection to the port ends with one to the voter that is authenticated."""
-        return self._outcomes.get(timeout=_PATIENCE_S)
+        return self._outcomes.get(timeout=HANG_S)
 
     def _accept(self, listener: socket.socket) -> None:
         with suppress(OSError):  # The block has ended.
@@ -77,8 +77,8 @@ class PortThief:
     def _relay(self, client: socket.socket) -> None:
         is_stolen = False
         with client, suppress(OSError, EOFError), socket.create_connection((_HOST, self._voter_port)) as voter:
-            client.settimeout(_PATIENCE_S)
-            voter.settimeout(_PATIENCE_S)
+            client.settimeout(HANG_S)
+            voter.settimeout(HANG_S)
             is_stolen = self._prove(client, voter)
         self._outcomes.put(is_stolen)
 

@@ -12,7 +12,7 @@ import pytest
 from raft.config import NodeConfig, read_properties
 from raft.errors import ConfigError
 from raft.local.layout import Layout
-from raft.local.listening import LOOPBACK, ListenAddress
+from raft.local.listen_address import LOOPBACK, ListenAddress
 from raft.local.local_security import LocalSecurity
 from raft.local.ports import free_ports
 from raft.local.voter_properties import check_properties, voter_properties
@@ -94,16 +94,6 @@ def test_base_port_that_is_in_use_is_refused_with_the_port_that_is(tmp_path: Pat
     assert not (tmp_path / "quorum.json").exists()
 
 
-def test_directory_of_the_version_before_gets_ports_for_its_voters(tmp_path: Path) -> None:
-    (tmp_path / "quorum.json").write_text('{"version": 1, "clusterId": "c", "ports": {"1": 1, "2": 2}}')
-
-    layout = Layout.of(tmp_path, voters=2, base_port=None)
-
-    assert layout.cluster_id == "c"
-    assert len({*layout.ports.values(), *layout.voter_ports.values()}) == 4
-    assert Layout.of(tmp_path, voters=2, base_port=None) == layout
-
-
 def test_voters_listen_for_each_other_apart_from_their_clients(tmp_path: Path) -> None:
     layout = Layout.of(tmp_path, voters=3, base_port=None)
 
@@ -142,7 +132,9 @@ def test_ports_that_are_taken_on_the_new_address_are_replaced(tmp_path: Path) ->
 
 
 def test_another_number_of_voters_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "quorum.json").write_text('{"version": 1, "clusterId": "c", "ports": {"1": 1, "2": 2}}')
+    (tmp_path / "quorum.json").write_text(
+        '{"version": 2, "clusterId": "c", "ports": {"1": 1, "2": 2}, "voterPorts": {"1": 3, "2": 4}}'
+    )
 
     with pytest.raises(ConfigError) as refused:
         Layout.of(tmp_path, voters=3, base_port=None)
@@ -167,10 +159,11 @@ def test_ports_that_do_not_exist_are_refused(tmp_path: Path, monkeypatch: pytest
         (b"{half", "does not describe a quorum: "),
         (b"\xff", "does not describe a quorum: "),
         (b"[]", "does not describe a quorum: "),
-        (b'{"version": 1}', "does not describe a quorum: "),
-        (b'{"version": 1, "clusterId": "c", "ports": {"x": 1}}', "does not describe a quorum: "),
+        (b'{"version": 2}', "does not describe a quorum: "),
+        (b'{"version": 2, "clusterId": "c", "ports": {"x": 1}, "voterPorts": {}}', "does not describe a quorum: "),
         (b'{"version": 2, "clusterId": "c", "ports": {"1": 1}}', "does not describe a quorum: "),
-        (b'{"version": 3, "clusterId": "c", "ports": {}}', "has version 3, expected 1 to 2"),
+        (b'{"version": 3, "clusterId": "c", "ports": {}}', "has version 3, expected 2"),
+        (b'{"version": 1, "clusterId": "c", "ports": {}}', "has version 1, expected 2"),
     ],
 )
 def test_directory_that_is_not_of_a_quorum_is_refused(tmp_path: Path, content: bytes, message: str) -> None:

@@ -6,7 +6,7 @@ import json
 from http.client import HTTPConnection
 from typing import Any, NamedTuple
 
-_TIMEOUT_S = 20.0
+from tests.hang import HANG_S
 
 
 class Answer(NamedTuple):
@@ -24,7 +24,7 @@ class Answer(NamedTuple):
 
 def ask(port: int, path: str, *, method: str = "GET", host: str = "127.0.0.1") -> Answer:
     """Send a request to a server on this machine."""
-    connection = HTTPConnection(host, port, timeout=_TIMEOUT_S)
+    connection = HTTPConnection(host, port, timeout=HANG_S)
     try:
         connection.request(method, path)
         response = connection.getresponse()

@@ -10,7 +10,7 @@ import pytest
 
 from raft.core.events import Failure, Started
 from raft.errors import ErrorCode
-from raft.metrics.elections import Ballot, Outcome, Vote
+from raft.metrics.elections import Ballot, ElectionOutcome, Vote
 from tests.core.builder import (
     ELECTION_TIMEOUT_MS,
     FETCH_TIMEOUT_MS,
@@ -26,10 +26,10 @@ from tests.metrics.metered import Metered
 from tests.node.harness.loop import NodesInProcess
 from tests.node.harness.properties import voters_properties
 
-PRE_GRANTED = Vote(Ballot.PRE_VOTE, Outcome.GRANTED)
-PRE_REFUSED = Vote(Ballot.PRE_VOTE, Outcome.REFUSED)
-GRANTED = Vote(Ballot.STANDARD, Outcome.GRANTED)
-REFUSED = Vote(Ballot.STANDARD, Outcome.REFUSED)
+PRE_GRANTED = Vote(Ballot.PRE_VOTE, ElectionOutcome.GRANTED)
+PRE_REFUSED = Vote(Ballot.PRE_VOTE, ElectionOutcome.REFUSED)
+GRANTED = Vote(Ballot.STANDARD, ElectionOutcome.GRANTED)
+REFUSED = Vote(Ballot.STANDARD, ElectionOutcome.REFUSED)
 
 BEGUN_MS = FETCH_TIMEOUT_MS
 

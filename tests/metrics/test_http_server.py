@@ -15,10 +15,9 @@ from raft.local.ports import free_ports
 from raft.metrics.http_connections import LONGEST_S, MOST
 from raft.metrics.http_server import MOST_REQUEST_BYTES, HttpServer
 from raft.types import Endpoint
+from tests.hang import HANG_S
 from tests.metrics.http_client import ask
 from tests.node.harness.waiting import eventually
-
-_PATIENCE_S = 20.0
 
 
 class Served:
@@ -37,7 +36,7 @@ class Served:
         return [self.body]
 
     def connect(self) -> socket.socket:
-        return socket.create_connection(("127.0.0.1", self.port), timeout=_PATIENCE_S)
+        return socket.create_connection(("127.0.0.1", self.port), timeout=HANG_S)
 
 
 @pytest.fixture

@@ -18,10 +18,10 @@ from raft.metrics.http_server import HttpServer
 from raft.security.authority import Authority
 from raft.security.tls_contexts import TlsContexts
 from raft.types import Endpoint
+from tests.hang import HANG_S
 from tests.metrics.http_client import ask
 
 _HOST = "127.0.0.1"
-_TIMEOUT_S = 20.0
 
 
 class Secured:
@@ -41,7 +41,7 @@ class Secured:
         context = ssl.create_default_context(cadata=self.authority.certificate_pem().decode())
         if keystore is not None:
             context.load_cert_chain(keystore)
-        with closing(HTTPSConnection(_HOST, self.port, timeout=_TIMEOUT_S, context=context)) as connection:
+        with closing(HTTPSConnection(_HOST, self.port, timeout=HANG_S, context=context)) as connection:
             connection.request("GET", "/")
             assert isinstance(connection.sock, ssl.SSLSocket)
             certificate = connection.sock.getpeercert()

@@ -12,12 +12,12 @@ import pytest
 from raft.types import Endpoint
 from raft.wire.frames import encode_request
 from raft.wire.messages.api_versions import ApiVersionsRequest
+from tests.hang import HANG_S
 from tests.network.connection import Direction
 from tests.network.network import CLIENTS, Network
 from tests.node.harness.properties import HOST
 
 _RESPONSE = b"!"
-_PATIENCE_S = 10.0
 _SHORT_S = 0.2
 _NAMES = {CLIENTS: "some-client", 1: "raft-client-1", 2: "raft-client-2"}
 
@@ -52,7 +52,7 @@ class Caller:
     def __init__(self, network: Network, party: int, endpoint: Endpoint | None = None) -> None:
         endpoint = endpoint or network.endpoint(1)
         self._name = _NAMES[party]
-        self._socket = socket.create_connection((endpoint.host, endpoint.port), timeout=_PATIENCE_S)
+        self._socket = socket.create_connection((endpoint.host, endpoint.port), timeout=HANG_S)
 
     def __enter__(self) -> Caller:
         return self
@@ -72,7 +72,7 @@ class Caller:
     def end(self) -> None:
         self._socket.shutdown(socket.SHUT_WR)
 
-    def has_response(self, *, within_s: float = _PATIENCE_S) -> bool:
+    def has_response(self, *, within_s: float = HANG_S) -> bool:
         """Whether a response comes, and not the end of the connection.
 
         Raises:
@@ -119,13 +119,13 @@ def test_network_carries_bytes_and_the_end_both_ways(network: Network, node: Nod
         caller.end()
 
         assert not caller.has_response(), "the end of the connection"
-    assert node.has_lost_connection.wait(_PATIENCE_S)
+    assert node.has_lost_connection.wait(HANG_S)
     assert _NAMES[party].encode() in node.received
 
 
 def test_network_ends_a_connection_to_a_node_that_does_not_run(network: Network) -> None:
     endpoint = network.endpoint(2)
-    with socket.create_connection((endpoint.host, endpoint.port), timeout=_PATIENCE_S) as caller:
+    with socket.create_connection((endpoint.host, endpoint.port), timeout=HANG_S) as caller:
         request = ApiVersionsRequest(client_software_name="test", client_software_version="1")
         caller.sendall(encode_request(request, 4, correlation_id=0, client_id="some-client"))
 
@@ -182,7 +182,7 @@ def test_cut_holds_back_the_end_of_a_connection(network: Network, node: Node) ->
 
         assert not node.has_lost_connection.wait(_SHORT_S)
         network.heal([(2, 1)], delivers_late=True)
-        assert node.has_lost_connection.wait(_PATIENCE_S)
+        assert node.has_lost_connection.wait(HANG_S)
 
 
 def test_connections_that_wait_are_reset_when_a_cut_is_healed_without_delivery(network: Network, node: Node) -> None:
@@ -229,7 +229,7 @@ def test_reset_breaks_connections_on_both_sides(
         if is_reset:
             with pytest.raises(ConnectionResetError):
                 caller.has_response()
-            assert node.has_lost_connection.wait(_PATIENCE_S)
+            assert node.has_lost_connection.wait(HANG_S)
         else:
             caller.ask()
             assert caller.has_response()
@@ -257,7 +257,7 @@ def test_half_open_connection_is_closed_for_the_node_and_not_for_the_caller(netw
         before = node.received
         network.half_open({1, 2})
 
-        assert node.has_lost_connection.wait(_PATIENCE_S)
+        assert node.has_lost_connection.wait(HANG_S)
         caller.ask()
         assert not caller.has_response(within_s=_SHORT_S)
         assert node.received == before

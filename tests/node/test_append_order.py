@@ -13,12 +13,11 @@ from raft.records.produced import read_produced_batch
 from raft.records.record import Record
 from raft.runtime.requests import produce
 from raft.wire.messages.produce import ProduceResponse
+from tests.hang import HANG_S
 from tests.node.harness.batches import batch_of
 from tests.node.harness.loop import NodesInProcess
 from tests.node.harness.requests import produce_request, produced
 from tests.node.harness.waiting import eventually
-
-PATIENCE_S = 10.0
 
 
 def test_appends_of_a_connection_keep_their_order_when_one_takes_long_to_check(alone: NodesInProcess) -> None:
@@ -50,7 +49,7 @@ def test_node_serves_other_connections_while_it_checks_a_compressed_batch(
 
     def slow_read(data: bytes, *, max_batch_bytes: int, strict: bool, needs_keys: bool) -> object:
         if data == compressed:
-            assert may_end.wait(PATIENCE_S), "the test lets the check end"
+            assert may_end.wait(HANG_S), "the test lets the check end"
         return read_produced_batch(data, max_batch_bytes=max_batch_bytes, strict=strict, needs_keys=needs_keys)
 
     compressed = build_batch([Record(value=b"v")], compression=Compression.ZSTD)
@@ -71,7 +70,7 @@ def test_append_whose_client_has_gone_is_not_checked(alone: NodesInProcess, monk
 
     def slow_read(data: bytes, *, max_batch_bytes: int, strict: bool, needs_keys: bool) -> object:
         checked.append(data)
-        assert may_end.wait(PATIENCE_S), "the test lets the check end"
+        assert may_end.wait(HANG_S), "the test lets the check end"
         return read_produced_batch(data, max_batch_bytes=max_batch_bytes, strict=strict, needs_keys=needs_keys)
 
     stays, goes, last = (

@@ -13,7 +13,7 @@ from raft.wire.apis import OFFSET_FOR_LEADER_EPOCH
 from raft.wire.messages.offset_for_leader_epoch import (
     BatchPlan,
     BatchPlanRequest,
-    LogPlace,
+    LogPosition,
     OffsetForLeaderEpochResponse,
 )
 from tests.node.harness.batches import batch_of
@@ -46,8 +46,8 @@ def plan_of(wire: Wire, asked: BatchPlanRequest) -> BatchPlan:
     return epoch_end(wire.ask(epoch_end_request(1, plan=asked), NEWEST, OffsetForLeaderEpochResponse)).batch_plan
 
 
-def place(pair: Pair, offset: int, batch: bytes) -> LogPlace:
-    return LogPlace(offset=offset, epoch=pair.epoch, checksum=read_fields(batch).checksum)
+def place(pair: Pair, offset: int, batch: bytes) -> LogPosition:
+    return LogPosition(offset=offset, epoch=pair.epoch, checksum=read_fields(batch).checksum)
 
 
 def test_plan_has_the_bounds_and_the_records_before_both_positions(written: Pair) -> None:
@@ -120,7 +120,7 @@ def test_plan_has_no_size_when_bytes_are_not_limited(written: Pair) -> None:
 
 def test_no_record_precedes_the_start_of_the_log(written: Pair) -> None:
     with written.wire() as wire:
-        assert plan_of(wire, BatchPlanRequest(start_offset=0)).start == LogPlace(offset=0, epoch=0)
+        assert plan_of(wire, BatchPlanRequest(start_offset=0)).start == LogPosition(offset=0, epoch=0)
 
 
 def test_plan_that_starts_past_what_is_committed_has_bounds_only(written: Pair) -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from raft.errors import ErrorCode
+from raft.runtime.requests import fetch as fetch_module
 from raft.types import ZERO_UUID, Uuid
 from raft.wire.apis import FETCH
 from raft.wire.messages.fetch import EpochEndOffset, FetchRequest, FetchResponse, FetchResponsePartition
@@ -30,7 +31,14 @@ from tests.node.harness.wire import Wire
 NEWEST = FETCH.versions.highest
 FIRST_WITH_LEADER = 12
 FIRST_BY_ID = 13
-LONG_MS = 9_000
+LONG_MS = 3_600_000
+"""Longer than a test may take."""
+
+
+@pytest.fixture(autouse=True)
+def fetch_that_waits_wrongly_hangs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetch_module, "LONGEST_WAIT_MS", LONG_MS)
+
 
 EVERY_VERSION = pytest.mark.parametrize("version", [*FETCH.versions])
 
@@ -156,7 +164,7 @@ def test_client_gets_no_records_when_none_is_committed_in_time(alone: NodesInPro
     with alone.wire(1) as wire:
         partition = fetch(wire, fetch_request(end, max_wait_ms=150))
 
-    assert 0.14 <= time.monotonic() - started_s < 8
+    assert time.monotonic() - started_s >= 0.14
     assert (partition.error_code, partition.records, partition.high_watermark) == (ErrorCode.NONE, b"", end)
 
 
@@ -190,13 +198,11 @@ def test_client_does_not_wait_for_more_than_fits(alone: NodesInProcess) -> None:
     start = append(alone, b"x" * 600)
     append(alone, b"y" * 600)
     request = fetch_request(start, min_bytes=1_000, max_bytes=1_000, max_wait_ms=LONG_MS)
-    started_s = time.monotonic()
 
     with alone.wire(1) as wire:
         partition = fetch(wire, request)
 
-    assert values_in(partition.records) == [b"x" * 600]
-    assert time.monotonic() - started_s < 8, "the next batch is there already, and too large for this answer"
+    assert values_in(partition.records) == [b"x" * 600], "the next batch is there already, and too large"
 
 
 @EVERY_VERSION

@@ -17,8 +17,7 @@ from raft.runtime.flusher import Flusher
 from raft.runtime.job_queue import JobQueue
 from raft.runtime.scheduler import Action, Timer
 from raft.types import Offset
-
-PATIENCE_S = 5.0
+from tests.hang import HANG_S
 
 
 class Loop:
@@ -35,7 +34,7 @@ class Loop:
         self.failures.append(error)
 
     def run_once(self) -> None:
-        self._posted.get(timeout=PATIENCE_S)()
+        self._posted.get(timeout=HANG_S)()
 
     @property
     def is_quiet(self) -> bool:
@@ -145,7 +144,7 @@ def test_jobs_that_can_wait_are_done_one_at_a_time_after_the_others(loop: Loop, 
         done.append("later 1")
         disk.jobs.put(lambda: done.append("urgent 2"))
 
-    disk.jobs.put(lambda: gate.wait(PATIENCE_S))
+    disk.jobs.put(lambda: gate.wait(HANG_S))
     disk.jobs.put_later(first_later)
     disk.jobs.put_later(lambda: done.append("later 2"), lambda _: done.append("told of 2"))
     disk.jobs.put(lambda: done.append("urgent 1"))
@@ -158,7 +157,7 @@ def test_jobs_that_can_wait_are_done_one_at_a_time_after_the_others(loop: Loop, 
 def test_results_are_reported_together_when_their_jobs_waited_together(loop: Loop, disk: Disk) -> None:
     told: list[int] = []
     gate = threading.Event()
-    disk.jobs.put(lambda: gate.wait(PATIENCE_S))
+    disk.jobs.put(lambda: gate.wait(HANG_S))
     for number in range(5):
         disk.jobs.put(lambda number=number: number, told.append)  # type: ignore[misc]
 
@@ -220,7 +219,7 @@ class SlowDisk:
 
     def flush(self) -> None:
         self.begun.put(None)
-        assert self._gate.acquire(timeout=PATIENCE_S), "the test lets it end"
+        assert self._gate.acquire(timeout=HANG_S), "the test lets it end"
 
     def let_one_end(self) -> None:
         self._gate.release()
@@ -235,7 +234,7 @@ def test_orders_during_a_flush_share_the_next_flush(loop: Loop) -> None:
     disk = Disk(loop, flush=slow_disk.flush, flushed=flushed.append)
     disk.start()
     disk.order(order(1))
-    slow_disk.begun.get(timeout=PATIENCE_S)
+    slow_disk.begun.get(timeout=HANG_S)
     for number in range(2, 50):
         disk.order(order(number))
 
@@ -254,13 +253,13 @@ def test_flush_under_way_is_finished_and_what_waits_is_dropped_at_the_end(loop: 
     disk = Disk(loop, flush=slow_disk.flush, flushed=flushed.append)
     disk.start()
     disk.order(order(1))
-    slow_disk.begun.get(timeout=PATIENCE_S)
+    slow_disk.begun.get(timeout=HANG_S)
     stopper = threading.Thread(target=disk.stop)
     stopper.start()
     disk.order(order(2))
 
     slow_disk.let_one_end()
-    stopper.join(PATIENCE_S)
+    stopper.join(HANG_S)
     loop.run_once()
 
     assert not stopper.is_alive()
@@ -273,14 +272,14 @@ def test_log_is_unlocked_between_flushes_alone(loop: Loop) -> None:
     disk = Disk(loop, flush=slow_disk.flush)
     disk.start()
     disk.order(order(1))
-    slow_disk.begun.get(timeout=PATIENCE_S)
+    slow_disk.begun.get(timeout=HANG_S)
     is_unlocked_meanwhile = disk.log_lock.acquire(blocking=False)
 
     slow_disk.let_one_end()
     loop.run_once()
 
     assert not is_unlocked_meanwhile
-    assert disk.log_lock.acquire(timeout=PATIENCE_S)
+    assert disk.log_lock.acquire(timeout=HANG_S)
     disk.log_lock.release()
     disk.stop()
 
@@ -331,10 +330,10 @@ def test_checkpoints_are_written_after_the_last_flush_although_no_other_follows(
     disk = Disk(loop, flush=flush, write_checkpoints=lambda: written.put(durable), interval_s=0.01)
     disk.start()
     disk.order(order(1))
-    found = written.get(timeout=PATIENCE_S)
+    found = written.get(timeout=HANG_S)
     disk.order(order(2))
     while found < 20:
-        found = written.get(timeout=PATIENCE_S)
+        found = written.get(timeout=HANG_S)
     disk.stop()
 
     assert found == 20
@@ -354,7 +353,7 @@ def test_checkpoints_are_written_again_until_they_are_complete(loop: Loop) -> No
     disk.start()
     disk.order(order(1))
 
-    found = [written.get(timeout=PATIENCE_S) for _ in range(3)]
+    found = [written.get(timeout=HANG_S) for _ in range(3)]
     disk.stop()
 
     assert found == [False, False, True]
@@ -368,7 +367,7 @@ def test_flush_is_reported_before_the_checkpoints_are_written(loop: Loop) -> Non
     disk.start()
     disk.order(order(1))
 
-    slow_disk.begun.get(timeout=PATIENCE_S)
+    slow_disk.begun.get(timeout=HANG_S)
     loop.run_once()
 
     assert told == [order(1)]
@@ -381,7 +380,7 @@ def test_log_is_locked_while_checkpoints_are_written(loop: Loop) -> None:
     disk = Disk(loop, write_checkpoints=slow_disk.flush)
     disk.start()
     disk.order(order(1))
-    slow_disk.begun.get(timeout=PATIENCE_S)
+    slow_disk.begun.get(timeout=HANG_S)
 
     is_unlocked = disk.log_lock.acquire(blocking=False)
 

@@ -14,7 +14,7 @@ from raft.config import NodeConfig
 from raft.errors import QuorumUnavailableError
 from raft.storage.directory_check import DirectoryCheck
 from raft.storage.disk import DiskFiles
-from raft.storage.log_check import State
+from raft.storage.log_check import LogFinding
 from tests.node.harness.batches import batch_of
 from tests.node.harness.full_disk import FullDisks
 from tests.node.harness.loop import NodesInProcess
@@ -121,7 +121,11 @@ def test_stop_on_a_full_disk_leaves_a_sound_directory(nodes: NodesInProcess, dis
 
     for node_id in (1, 2, 3):
         with closing(DirectoryCheck(DiskFiles(directory(nodes, node_id)))) as check:
-            assert not {each.state for each in check.findings()} & {State.TORN, State.UNCLEAR, State.LOST}
+            assert not {each.state for each in check.findings()} & {
+                LogFinding.TORN,
+                LogFinding.UNCLEAR,
+                LogFinding.LOST,
+            }
     disks.empty()
     nodes.start()
     with nodes.client() as client:

@@ -11,10 +11,9 @@ import pytest
 from raft.security.authority import Authority
 from raft.wire.frames import encode_request
 from raft.wire.messages.api_versions import ApiVersionsRequest
+from tests.hang import HANG_S
 from tests.node.harness.loop import NodesInProcess
 from tests.node.harness.properties import HOST, voters_properties
-
-_PATIENCE_S = 10.0
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3], ids=["TLS 1.2", "TLS 1.3"])
@@ -37,7 +36,7 @@ def test_node_ends_tls_and_closes_the_connection_when_the_client_ends_tls(
         nodes.start()
         port = nodes.running[1].config.listener.port
         with (
-            socket.create_connection((HOST, port), timeout=_PATIENCE_S) as tcp,
+            socket.create_connection((HOST, port), timeout=HANG_S) as tcp,
             context.wrap_socket(tcp, server_hostname=HOST) as tls,
         ):
             tls.sendall(encode_request(ApiVersionsRequest(), 0, correlation_id=1, client_id="test"))

@@ -18,12 +18,12 @@ from raft.security.authority import Authority
 from raft.types import Endpoint
 from raft.wire.frames import encode_request
 from raft.wire.messages.api_versions import ApiVersionsRequest
+from tests.hang import HANG_S
 from tests.node.harness.properties import HOST, voters_properties
 
 _REQUEST = encode_request(ApiVersionsRequest(), 0, correlation_id=1, client_id="test")
 _NO_REQUEST = b""
 _HALF_A_REQUEST = _REQUEST[:9]
-_PATIENCE_S = 10.0
 
 NewLoop = Callable[[], asyncio.AbstractEventLoop]
 
@@ -50,7 +50,7 @@ async def _visit_often(properties: Mapping[str, str], tls: ssl.SSLContext | None
     async with Node(NodeConfig.from_properties(properties)) as node:
         for _ in range(20):
             await _visit(node.config.listener, tls, sent)
-        async with asyncio.timeout(_PATIENCE_S):
+        async with asyncio.timeout(HANG_S):
             while _kept():
                 await asyncio.sleep(0.01)
 

@@ -14,7 +14,7 @@ from raft.errors import AuthenticationError, ConfigError
 from raft.node import gate as module
 from raft.node.gate import Gate
 from raft.runtime.caller import ANONYMOUS, Caller
-from raft.security.outcomes import Outcome
+from raft.security.outcomes import AuthenticationOutcome
 from raft.security.tls_channel import TlsChannel
 from raft.types import Endpoint
 from tests.node.harness.keys import SCRAM, Keys, jaas
@@ -28,7 +28,7 @@ class GatedNode:
     """A gate, and what it counts."""
 
     def __init__(self, security: ListenerSecurity) -> None:
-        self.counted: Counter[Outcome] = Counter()
+        self.counted: Counter[AuthenticationOutcome] = Counter()
         self.gate = Gate(LISTENER, None, security, self._count)
 
     def admitted(self, client: ssl.SSLContext) -> Caller:
@@ -39,7 +39,7 @@ class GatedNode:
         self.gate.admit(caller, channel)
         return caller
 
-    def _count(self, caller: Caller, outcome: Outcome) -> None:
+    def _count(self, caller: Caller, outcome: AuthenticationOutcome) -> None:
         assert caller.listener == LISTENER
         self.counted[outcome] += 1
 
@@ -100,7 +100,7 @@ def test_certificate_gives_the_client_its_name(keys: Keys, client_auth: str, rul
     caller = node.admitted(keys.tls(keys.certificate("Alice", ())))
 
     assert caller.principal == principal
-    assert node.counted == {Outcome.SUCCESSFUL: 1}
+    assert node.counted == {AuthenticationOutcome.SUCCESSFUL: 1}
 
 
 @pytest.mark.rule("AUTH-3")
@@ -191,7 +191,7 @@ def test_failed_handshakes_are_counted(keys: Keys) -> None:
 
     node.gate.refuse(node.gate.new_caller("192.0.2.1"))
 
-    assert node.counted == {Outcome.FAILED: 1}
+    assert node.counted == {AuthenticationOutcome.FAILED: 1}
 
 
 def test_node_refuses_to_start_when_the_entry_of_plain_is_malformed(keys: Keys) -> None:

@@ -24,11 +24,11 @@ from raft.wire.messages.describe_quorum import (
     DescribeQuorumRequestTopic,
     DescribeQuorumResponse,
 )
+from tests.hang import HANG_S
 from tests.node.harness.properties import HOST
 
 REQUEST = DescribeQuorumRequest(topics=())
 RESPONSE = DescribeQuorumResponse(error_code=0, topics=(), nodes=())
-WITHIN_S = 20.0
 
 
 class Leader:
@@ -89,7 +89,7 @@ async def forwarded(relay: LeaderRelay, endpoint: Endpoint, *versions: int) -> l
             on_response=future.set_result,
             otherwise=lambda future=future: future.set_result(None),  # type: ignore[misc]
         )
-    async with asyncio.timeout(WITHIN_S):
+    async with asyncio.timeout(HANG_S):
         return await asyncio.gather(*waiting)
 
 
@@ -172,7 +172,7 @@ def test_relay_refuses_requests_above_its_limit_and_keeps_nothing_of_them() -> N
                 )
             assert refused == [*range(_MAX_WAITING, _MAX_WAITING + 5)]
             assert await forwarded(relay, endpoint, 2) == [None], "the relay is full"
-            async with asyncio.timeout(WITHIN_S):
+            async with asyncio.timeout(HANG_S):
                 while relay._waiting:
                     await asyncio.sleep(0)
             assert await forwarded(relay, endpoint, 1) == [RESPONSE], "the relay is empty again"

@@ -15,7 +15,7 @@ from raft.errors import ConfigError
 from raft.node.node_security import NodeSecurity
 from raft.runtime.caller import Caller
 from raft.security.operations import Operation
-from raft.security.outcomes import Outcome
+from raft.security.outcomes import AuthenticationOutcome
 from tests.node.harness.keys import RULES, Keys
 from tests.node.harness.loop import JumpingLoop
 from tests.node.harness.properties import Properties, voters_properties
@@ -63,7 +63,7 @@ def run(folder: Path, play: Callable[[Started], Awaitable[None]], **overrides: s
         runner.run(start_and_play())
 
 
-def _count(_caller: Caller, _outcome: Outcome) -> None:
+def _count(_caller: Caller, _outcome: AuthenticationOutcome) -> None:
     """Count nothing."""
 
 

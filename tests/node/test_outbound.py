@@ -15,7 +15,7 @@ from raft.node.outbound import OutboundConnection, is_refusal
 from raft.types import Endpoint, Epoch, LeaderAndEpoch, NodeId, Offset, OffsetAndEpoch, ReplicaKey
 from raft.wire.apis import API_VERSIONS, FETCH, VOTE
 from raft.wire.frames import encode_response
-from raft.wire.mapping.elections import vote_response_to_wire
+from raft.wire.mapping.elections import VOTE as VOTE_MAPPING
 from raft.wire.messages.api_versions import ApiVersion, ApiVersionsResponse, SupportedFeature
 from raft.wire.messages.vote import VoteResponse
 from tests.node.harness.loop import LoopThread
@@ -317,7 +317,7 @@ def test_requests_fail_as_disconnected_when_invalid_data_follows_the_versions(ca
 def test_connection_is_closed_when_a_response_has_no_request(
     caller: Caller, peer: Peer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    response = encode_response(vote_response_to_wire(GRANTED, OURS, 2), 2, correlation_id=1)
+    response = encode_response(VOTE_MAPPING.response_to_wire(GRANTED, OURS, 2), 2, correlation_id=1)
     peer.play = lambda _request: response + response
     caller.connect()
     caller.send(1, VOTE_REQUEST)

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from datasource.options import ReadOptions
-from datasource.planning import LogRange
-from datasource.reading import read_range
+from datasource.range_reader import read_range
+from datasource.read_plan import LogRange
 from raft.client import Client, Fetched, ReadFrom
 from raft.errors import ErrorCode, OffsetOutOfRangeError
 from raft.local.ports import free_ports

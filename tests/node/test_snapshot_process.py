@@ -21,6 +21,7 @@ from raft.compaction.request import MakingRequest
 from raft.node import snapshot_process
 from raft.node.snapshot_process import SnapshotProcess
 from raft.types import Epoch, EpochStart, Offset, OffsetAndEpoch
+from tests.hang import HANG_S
 from tests.node.harness.waiting import eventually
 from tests.processes.commands import ROOT
 from tests.runtime.one_voter import ManualScheduler
@@ -34,7 +35,6 @@ ORDER = SnapshotOrder(
     epochs=(EpochStart(epoch=Epoch(1), start_offset=Offset(0)),),
     keeps_records=False,
 )
-PATIENCE_S = 20.0
 
 
 class Pipe:
@@ -87,7 +87,7 @@ def makers_of(root: Path) -> list[psutil.Process]:
 
 async def until(look: Callable[[], bool], what: str) -> None:
     """Wait for a condition; the event loop goes on meanwhile."""
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(HANG_S):
         while not look():
             await asyncio.sleep(0.01)
     assert look(), what
@@ -216,10 +216,10 @@ def test_process_ends_when_its_node_is_killed(tmp_path: Path, pipe: Pipe) -> Non
         assert parent.stdout is not None
         try:
             maker = psutil.Process(json.loads(parent.stdout.readline()))
-            eventually(pipe.is_read, "it reads", within_s=PATIENCE_S)
+            eventually(pipe.is_read, "it reads", within_s=HANG_S)
             assert maker.is_running()
         finally:
             parent.kill()
 
-    maker.wait(timeout=PATIENCE_S)
+    maker.wait(timeout=HANG_S)
     assert not maker.is_running()

@@ -54,7 +54,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
                 pair.commit()
                 wire.receive(ProduceResponse)
         # The last one has all records: none is appended any more.
-        eventually(lambda: snapshot_of(pair).name.startswith(f"{pair.log_end:020d}-"), "a snapshot", within_s=30)
+        eventually(lambda: snapshot_of(pair).name.startswith(f"{pair.log_end:020d}-"), "a snapshot")
         yield pair
 
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from raft.codec import Message
 from raft.node.inbound import SILENT_S
 from raft.node.request_frames import MAX_REQUEST_BYTES
 from raft.runtime.drop_cause import DropCause
-from raft.security.outcomes import Outcome
+from raft.security.outcomes import AuthenticationOutcome
 from raft.security.sasl_session import MAX_REQUESTS
+from raft.wire.apis import API_VERSIONS, PRODUCE, SASL_AUTHENTICATE, Api
 from raft.wire.frames import encode_request
 from raft.wire.messages.api_versions import ApiVersionsRequest
 from raft.wire.messages.metadata import MetadataRequest
@@ -57,7 +58,7 @@ def prove_and_begin_again(connection: GuardedConnection) -> None:
     begin_to_prove(connection)
 
 
-def counted(connection: GuardedConnection) -> dict[Outcome, int]:
+def counted(connection: GuardedConnection) -> dict[AuthenticationOutcome, int]:
     found = connection.node.context.authentications
     return {outcome: count for (listener, outcome), count in found.items() if listener == FOR_VOTERS.name}
 
@@ -71,26 +72,20 @@ def ended(connection: GuardedConnection) -> tuple[str | None, DropCause]:
 
 
 @pytest.mark.parametrize("come", [4, 5, 6, 100], ids=lambda come: f"{come} bytes")
-@pytest.mark.parametrize(
-    "request_",
-    [
-        pytest.param(LARGE, id="Produce"),
-        pytest.param(SaslAuthenticateRequest(auth_bytes=bytes(MAX_REQUEST_BYTES)), id="SaslAuthenticate"),
-    ],
-)
+@pytest.mark.parametrize("api", [PRODUCE, SASL_AUTHENTICATE, API_VERSIONS], ids=lambda api: api.name)
 @pytest.mark.rule("AUTH-10")
-def test_large_frame_is_refused_when_it_is_announced(keys: Keys, request_: Message, come: int) -> None:
+def test_large_frame_is_refused_when_it_is_announced(keys: Keys, api: Api[Any, Any], come: int) -> None:
     def play(_loop: JumpingLoop) -> None:
         connection = GuardedConnection(keys)
-        version = 9 if request_ is LARGE else 2
-        frame = encode_request(request_, version, correlation_id=1, client_id="test")
+        size_bytes = MAX_REQUEST_BYTES + 1
+        frame = size_bytes.to_bytes(4, "big") + api.key.to_bytes(2, "big") + bytes(size_bytes)
 
         connection.receive(frame[:come])
 
         reason, cause = ended(connection)
         assert cause is DropCause.INVALID_REQUEST
         assert reason is not None
-        assert reason.startswith(f"received a request of {len(frame) - 4} bytes")
+        assert reason.startswith(f"received a request of {size_bytes} bytes")
         assert connection.shared.large_frames.taken_bytes == 0
 
     on_a_loop(play)
@@ -166,7 +161,7 @@ def test_nothing_is_read_or_kept_behind_a_failure(keys: Keys) -> None:
         connection.node.voter.wait(FAILURE_DELAY_MS)
         assert ended(connection)[1] is DropCause.FAILED_AUTHENTICATION
         assert connection.socket.written == b""
-        assert counted(connection) == {Outcome.FAILED: 1}
+        assert counted(connection) == {AuthenticationOutcome.FAILED: 1}
 
     on_a_loop(play)
 
@@ -198,7 +193,7 @@ def test_client_that_is_gone_before_its_refusal_gets_none(keys: Keys) -> None:
 
         assert connection.shared.dropped == [(None, DropCause.INVALID_REQUEST)], "the node has not dropped it"
         assert connection.socket.written == b""
-        assert counted(connection) == {Outcome.FAILED: 1}
+        assert counted(connection) == {AuthenticationOutcome.FAILED: 1}
 
     on_a_loop(play)
 
@@ -225,7 +220,7 @@ def test_seventeenth_request_for_the_versions_ends_the_connection(keys: Keys, fr
         assert cause is DropCause.FAILED_AUTHENTICATION
         assert reason is not None
         assert reason.endswith("received more than 16 requests before authentication")
-        assert counted(connection) == {Outcome.FAILED: 1}
+        assert counted(connection) == {AuthenticationOutcome.FAILED: 1}
 
     on_a_loop(play)
 

@@ -11,8 +11,8 @@ import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 
 from datasource.options import ReadOptions
-from datasource.planning import LogRange
-from datasource.reading import read_range
+from datasource.range_reader import read_range
+from datasource.read_plan import LogRange
 from raft.client import Client, ReadFrom, WriteKey
 from raft.client.aborted import AbortedFilter
 from raft.records.batch import build_batch

@@ -11,7 +11,7 @@ import pytest
 
 from raft.client import Client, ClientSettings
 from raft.config import NodeConfig
-from raft.config.values import addresses
+from raft.config.endpoints import addresses
 from raft.errors import QuorumUnavailableError
 from raft.records.batch import build_batch
 from raft.records.record import Record
@@ -66,7 +66,7 @@ class Story:
     def settle(self) -> None:
         """Wait until all three nodes have the whole log."""
         with self.client() as client:
-            settled(client, (1, 2, 3), within_s=30)
+            settled(client, (1, 2, 3))
 
     def run(self, block: Block) -> None:
         """Run the commands of a block on its hosts."""

@@ -9,10 +9,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
+from tests.hang import HANG_S
 from tests.processes.commands import ROOT, TIED_TO_PARENT, child_environment
-
-PATIENCE_S = 30.0
-"""How long a test waits for what takes a second, on a machine that is busy."""
 
 
 def kill_at_once(processes: Iterable[ChildProcess]) -> None:
@@ -68,7 +66,7 @@ class ChildProcess:
         """Send SIGCONT."""
         self.signal(signal.SIGCONT)
 
-    def wait(self, *, within_s: float = PATIENCE_S) -> int:
+    def wait(self, *, within_s: float = HANG_S) -> int:
         """Wait until it ends; return its exit code.
 
         Raises:
@@ -81,7 +79,7 @@ class ChildProcess:
         self.signal(signal.SIGTERM)
         return self.wait()
 
-    def stop(self, *, within_s: float = 15) -> int:
+    def stop(self, *, within_s: float = HANG_S) -> int:
         """Send SIGTERM, and kill it when it has not ended in time; return the exit code."""
         self.signal(signal.SIGTERM)
         try:

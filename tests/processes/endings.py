@@ -7,9 +7,8 @@ from pathlib import Path
 
 import psutil
 
+from tests.hang import HANG_S
 from tests.node.harness.waiting import eventually
-
-_PATIENCE_S = 15
 
 
 def has_ended(process: psutil.Process) -> bool:
@@ -27,7 +26,7 @@ def wait_for_ends(processes: Iterable[psutil.Process]) -> None:
         AssertionError: one still runs.
     """
     waited_for = tuple(processes)
-    eventually(lambda: all(map(has_ended, waited_for)), f"the end of {waited_for}", within_s=_PATIENCE_S)
+    eventually(lambda: all(map(has_ended, waited_for)), f"the end of {waited_for}", within_s=HANG_S)
 
 
 def left_behind(folder: Path) -> list[str]:

@@ -6,6 +6,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from tests.hang import HANG_S
 from tests.processes.commands import ROOT, TIED_TO_PARENT, child_environment
 
 _SHOWN_CHARACTERS = 2000
@@ -44,7 +45,7 @@ def run_to_end(
     *,
     stdin: bytes = b"",
     environment: Mapping[str, str] | None = None,
-    within_s: float = 60,
+    within_s: float = HANG_S,
 ) -> Finished:
     """Run a command.
 

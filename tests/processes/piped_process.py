@@ -13,7 +13,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO
 
-from tests.processes.child_process import PATIENCE_S, ChildProcess
+from tests.hang import HANG_S
+from tests.processes.child_process import ChildProcess
 from tests.processes.commands import ROOT
 
 _READ_BYTES = 1 << 16
@@ -102,7 +103,7 @@ class PipedProcess(ChildProcess):
         """Close the read end of its standard output: its next write there fails."""
         self._output.close()
 
-    def line(self, *, within_s: float = PATIENCE_S) -> str:
+    def line(self, *, within_s: float = HANG_S) -> str:
         """Return the next line of its standard output without the line feed, or the rest without one at the end.
 
         Raises:
@@ -114,7 +115,7 @@ class PipedProcess(ChildProcess):
         line, _, self._unread = self._unread.partition(b"\n")
         return line.decode()
 
-    def rest_of_output(self, *, within_s: float = PATIENCE_S) -> str:
+    def rest_of_output(self, *, within_s: float = HANG_S) -> str:
         """Return what it prints on standard output until it closes it.
 
         Raises:

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Self
 
 from raft.types import Endpoint
+from tests.hang import HANG_S
 from tests.node.harness.waiting import eventually
-from tests.processes.child_process import PATIENCE_S, ChildProcess
+from tests.processes.child_process import ChildProcess
 
 _SHOWN_CHARACTERS = 2000
 
@@ -52,7 +53,7 @@ class Server(ChildProcess):
             self._spawn([*self._command, *arguments], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         return self
 
-    def wait_until_printed(self, pattern: str, *, within_s: float = PATIENCE_S) -> re.Match[str]:
+    def wait_until_printed(self, pattern: str, *, within_s: float = HANG_S) -> re.Match[str]:
         """Wait until its output since the last start has a match of a regular expression; return the match.
 
         Raises:
@@ -71,7 +72,7 @@ class Server(ChildProcess):
             error.add_note(f"its output ends: {self._end_of_output}")
             raise
 
-    def wait_until_listening(self, endpoint: Endpoint, *, within_s: float = PATIENCE_S) -> None:
+    def wait_until_listening(self, endpoint: Endpoint, *, within_s: float = HANG_S) -> None:
         """Wait until it accepts connections.
 
         Raises:

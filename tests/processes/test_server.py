@@ -67,10 +67,10 @@ def test_server_is_suspended_until_it_is_resumed(tmp_path: Path) -> None:
         sleeper = psutil.Process(server.pid)
 
         server.suspend()
-        eventually(lambda: sleeper.status() == psutil.STATUS_STOPPED, "the kernel has stopped it", within_s=10)
+        eventually(lambda: sleeper.status() == psutil.STATUS_STOPPED, "the kernel has stopped it")
         server.resume()
 
-        eventually(lambda: sleeper.status() == psutil.STATUS_SLEEPING, "it runs again", within_s=10)
+        eventually(lambda: sleeper.status() == psutil.STATUS_SLEEPING, "it runs again")
 
 
 def test_wait_for_output_fails_with_the_last_lines_when_the_server_ends(tmp_path: Path) -> None:
@@ -100,4 +100,4 @@ def test_server_is_killed_when_the_process_that_started_it_ends(tmp_path: Path) 
     started = subprocess.run(starter, cwd=ROOT, check=False)
 
     assert started.returncode == 7
-    eventually(lambda: not is_listening(Endpoint("127.0.0.1", port)), "no process listens", within_s=10)
+    eventually(lambda: not is_listening(Endpoint("127.0.0.1", port)), "no process listens")

@@ -47,7 +47,7 @@ def test_everything_works_beside_them(folder: Path) -> None:
         pytest.param("import kraft_spark", id="package"),
         pytest.param("from pyspark_kraft import DefaultSource as s; assert s.name() == 'kraft'; s({})", id="source"),
         pytest.param(
-            "from pyspark_kraft.restoring import restore; restore('datasource.task_rows', 'TaskRows')", id="pickle"
+            "from pyspark_kraft.pickles import restore; restore('datasource.task_rows', 'TaskRows')", id="pickle"
         ),
     ],
 )

@@ -22,8 +22,8 @@ from raft.runtime.disk import Disk
 from raft.runtime.engine import Engine
 from raft.runtime.scheduler import Action
 from raft.storage.directory import ReplicaDirectory
-from raft.storage.directory_opening import ReplicaIdentity
 from raft.storage.log_config import LogConfig
+from raft.storage.opened_directory import ReplicaIdentity
 from raft.transactions import ProducerState
 from raft.types import Batch, Endpoint, NodeId, ReplicaKey, Uuid
 from tests.memory_files.files import MemoryFiles

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import pytest
 
@@ -23,6 +24,14 @@ OLD_EPOCH, HIGH_EPOCH = 0, 99
 
 Request = Callable[[Sequence[int], int], Message]
 """Makes a request in the name of these replicas, which the first five APIs can name only one of, at an epoch."""
+
+
+class InName(NamedTuple):
+    """A request in the name of replicas, its version, and the response that refuses it."""
+
+    make: Request
+    version: int
+    refusal: Message
 
 
 def vote_request(names: Sequence[int], epoch: int) -> Message:
@@ -93,18 +102,16 @@ def snapshot_request(names: Sequence[int], epoch: int) -> Message:
     return snapshot.FetchSnapshotRequest(cluster_id=CLUSTER_ID, replica_id=name, topics=(topic,))
 
 
-OF_VOTERS = [
-    pytest.param(vote_request, 2, vote.VoteResponse(error_code=REFUSED, topics=()), id="Vote"),
-    pytest.param(
-        begin_request, 1, begin.BeginQuorumEpochResponse(error_code=REFUSED, topics=()), id="BeginQuorumEpoch"
-    ),
-    pytest.param(end_request, 1, end.EndQuorumEpochResponse(error_code=REFUSED, topics=()), id="EndQuorumEpoch"),
-    pytest.param(update_request, 0, update.UpdateRaftVoterResponse(error_code=REFUSED), id="UpdateRaftVoter"),
-]
-OF_REPLICAS = [
-    pytest.param(fetch_as, 12, fetch.FetchResponse(error_code=REFUSED, responses=()), id="Fetch"),
-    pytest.param(new_fetch_as, 17, fetch.FetchResponse(error_code=REFUSED, responses=()), id="Fetch with state"),
-    pytest.param(
-        snapshot_request, 1, snapshot.FetchSnapshotResponse(error_code=REFUSED, topics=()), id="FetchSnapshot"
-    ),
-]
+BY_VOTERS = {
+    "Vote": InName(vote_request, 2, vote.VoteResponse(error_code=REFUSED, topics=())),
+    "BeginQuorumEpoch": InName(begin_request, 1, begin.BeginQuorumEpochResponse(error_code=REFUSED, topics=())),
+    "EndQuorumEpoch": InName(end_request, 1, end.EndQuorumEpochResponse(error_code=REFUSED, topics=())),
+    "UpdateRaftVoter": InName(update_request, 0, update.UpdateRaftVoterResponse(error_code=REFUSED)),
+}
+BY_REPLICAS = {
+    "Fetch": InName(fetch_as, 12, fetch.FetchResponse(error_code=REFUSED, responses=())),
+    "Fetch with state": InName(new_fetch_as, 17, fetch.FetchResponse(error_code=REFUSED, responses=())),
+    "FetchSnapshot": InName(snapshot_request, 1, snapshot.FetchSnapshotResponse(error_code=REFUSED, topics=())),
+}
+OF_VOTERS = [pytest.param(*case, id=name) for name, case in BY_VOTERS.items()]
+OF_REPLICAS = [pytest.param(*case, id=name) for name, case in BY_REPLICAS.items()]

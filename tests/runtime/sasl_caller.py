@@ -6,7 +6,7 @@ from raft.codec import Message
 from raft.runtime.caller import Caller
 from raft.runtime.drop_cause import DropCause
 from raft.security.credentials import LEAST_ITERATIONS, SCRAM_MECHANISMS, Credentials, ScramCredential
-from raft.security.outcomes import Outcome
+from raft.security.outcomes import AuthenticationOutcome
 from raft.security.sasl_client import PlainAuthenticator, ScramAuthenticator
 from raft.security.sasl_server import Verifiers
 from raft.security.sasl_session import SaslSession
@@ -111,7 +111,7 @@ def end_of(node: GuardedNode, respond: RecordedResponse) -> tuple[Message | None
     return (respond.sent[0] if respond.sent else None, *respond.closed)
 
 
-def counted(node: GuardedNode) -> dict[Outcome, int]:
+def counted(node: GuardedNode) -> dict[AuthenticationOutcome, int]:
     """Return how many authentications have ended in which way."""
     assert {listener for listener, _ in node.context.authentications} <= {FOR_VOTERS.name}
     return {outcome: count for (_, outcome), count in node.context.authentications.items()}

@@ -13,8 +13,7 @@ import pytest
 
 from raft.node.admission_thread import AdmissionThread
 from raft.runtime.admissions import Admissions
-
-PATIENCE_S = 10.0
+from tests.hang import HANG_S
 
 
 class Gate:
@@ -26,7 +25,7 @@ class Gate:
 
     def check(self) -> str:
         self.thread = threading.current_thread().name
-        assert self._open.wait(PATIENCE_S), "the test opens the gate"
+        assert self._open.wait(HANG_S), "the test opens the gate"
         return "large"
 
     def open(self) -> None:
@@ -69,7 +68,7 @@ class Checks:
             charge=lambda _: None,
             is_quick=True,
         )
-        await asyncio.wait_for(ended, PATIENCE_S)
+        await asyncio.wait_for(ended, HANG_S)
 
 
 def fail(*_: object) -> NoReturn:

@@ -8,7 +8,7 @@ from raft.codec import Message
 from raft.errors import ErrorCode
 from raft.runtime.caller import ANONYMOUS
 from raft.runtime.drop_cause import DropCause
-from raft.security.outcomes import Outcome
+from raft.security.outcomes import AuthenticationOutcome
 from raft.security.sasl_session import MAX_REQUESTS
 from raft.wire.apis import API_VERSIONS, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from raft.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
@@ -49,7 +49,7 @@ def test_client_has_its_name_once_it_is_proved(node: GuardedNode, caller: SaslCa
     assert (caller.caller.principal, caller.caller.is_authenticated) == ("User:alice", True)
     assert (response.error_message, response.session_lifetime_ms) == (None, 0)
     assert isinstance(caller.ask(METADATA, 9), MetadataResponse)
-    assert counted(node) == {Outcome.SUCCESSFUL: 1}
+    assert counted(node) == {AuthenticationOutcome.SUCCESSFUL: 1}
 
 
 @pytest.mark.parametrize("version", [*API_VERSIONS.versions])
@@ -62,7 +62,7 @@ def test_client_learns_the_versions_before_it_proves_its_name(
     assert isinstance(response, ApiVersionsResponse)
     assert {SASL_HANDSHAKE.key, SASL_AUTHENTICATE.key} <= {each.api_key for each in response.api_keys}
     caller.prove(authenticator(SCRAM))
-    assert counted(node) == {Outcome.SUCCESSFUL: 1}
+    assert counted(node) == {AuthenticationOutcome.SUCCESSFUL: 1}
 
 
 @pytest.mark.parametrize("guarded", guarded_requests(), ids=str)
@@ -79,7 +79,7 @@ def test_request_of_a_client_that_was_not_let_in_ends_the_connection(
     assert respond.sent == []
     assert respond.closed == ("its certificate was not accepted", DropCause.FAILED_AUTHENTICATION)
     assert node.voter.core.log.end_offset == end_before
-    assert counted(node) == {Outcome.FAILED: 1}
+    assert counted(node) == {AuthenticationOutcome.FAILED: 1}
 
 
 @pytest.mark.parametrize("guarded", OTHERS, ids=str)
@@ -94,7 +94,7 @@ def test_request_before_authentication_ends_the_connection(
     reason = f"it did not authenticate: {type(guarded.request).__name__} came before authentication"
     assert end_of(node, respond) == (None, reason, DropCause.FAILED_AUTHENTICATION)
     assert node.voter.core.log.end_offset == end_before
-    assert counted(node) == {Outcome.FAILED: 1}
+    assert counted(node) == {AuthenticationOutcome.FAILED: 1}
 
 
 @pytest.mark.parametrize(("make", "version", "_refusal"), [*OF_VOTERS, *OF_REPLICAS])
@@ -146,7 +146,7 @@ def test_mechanism_that_the_listener_does_not_have_ends_the_connection(node: Gua
     assert response == SaslHandshakeResponse(error_code=ErrorCode.UNSUPPORTED_SASL_MECHANISM, mechanisms=(SCRAM,))
     assert reason == f"it did not authenticate: it chose an unsupported SASL mechanism; expected {SCRAM}"
     assert cause is DropCause.FAILED_AUTHENTICATION
-    assert counted(node) == {Outcome.FAILED: 1}
+    assert counted(node) == {AuthenticationOutcome.FAILED: 1}
 
 
 @pytest.mark.rule("AUTH-5")
@@ -155,7 +155,7 @@ def test_handshake_of_version_0_ends_the_connection(node: GuardedNode, caller: S
 
     assert response == SaslHandshakeResponse(error_code=ErrorCode.UNSUPPORTED_VERSION, mechanisms=MECHANISMS)
     assert reason == "it did not authenticate: SaslHandshake has version 0"
-    assert counted(node) == {Outcome.FAILED: 1}
+    assert counted(node) == {AuthenticationOutcome.FAILED: 1}
 
 
 @pytest.mark.rule("AUTH-4")
@@ -188,7 +188,7 @@ def test_client_may_send_sixteen_requests_before_its_name_is_proved(
 
     caller.prove(authenticator(SCRAM))
 
-    assert counted(node) == {Outcome.SUCCESSFUL: 1}
+    assert counted(node) == {AuthenticationOutcome.SUCCESSFUL: 1}
 
 
 @pytest.mark.parametrize("last", ["versions", "handshake", "token"])
@@ -210,7 +210,7 @@ def test_seventeenth_request_ends_the_connection(node: GuardedNode, caller: Sasl
 
     reason = "it did not authenticate: received more than 16 requests before authentication"
     assert end_of(node, respond) == (None, reason, DropCause.FAILED_AUTHENTICATION)
-    assert counted(node) == {Outcome.FAILED: 1}
+    assert counted(node) == {AuthenticationOutcome.FAILED: 1}
 
 
 @pytest.mark.rule("AUTH-4")
@@ -220,7 +220,7 @@ def test_requests_after_authentication_are_not_counted(node: GuardedNode, caller
     for _ in range(2 * MAX_REQUESTS):
         caller.ask(API_VERSIONS_REQUEST, 4)
 
-    assert counted(node) == {Outcome.SUCCESSFUL: 1}
+    assert counted(node) == {AuthenticationOutcome.SUCCESSFUL: 1}
 
 
 @pytest.mark.rule("AUTH-5")

@@ -11,23 +11,14 @@ import pytest
 from raft.codec import Message
 from raft.errors import ErrorCode
 from raft.runtime.caller import ANONYMOUS
+from raft.runtime.requests.served import SERVED
 from raft.security.operations import Operation
-from raft.wire.apis import (
-    APIS,
-    BEGIN_QUORUM_EPOCH,
-    END_QUORUM_EPOCH,
-    FETCH_SNAPSHOT,
-    METADATA,
-    SASL_AUTHENTICATE,
-    SASL_HANDSHAKE,
-    UPDATE_RAFT_VOTER,
-    VOTE,
-    api_of,
-)
+from raft.wire.apis import METADATA
 from tests.node.harness.batches import batch_of
 from tests.node.harness.requests import produce_request
 from tests.runtime.guarded_node import GuardedNode
 from tests.runtime.guarded_requests import GuardedRequest, guarded_requests
+from tests.runtime.requests_of_replicas import BY_REPLICAS, BY_VOTERS
 
 RULES = """
 [allow]
@@ -56,16 +47,6 @@ REFUSALS = {
     ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
 }
 GUARDED = [each for each in guarded_requests() if each.needs is not None]
-OF_OTHER_TESTS = (
-    METADATA,
-    SASL_HANDSHAKE,
-    SASL_AUTHENTICATE,
-    VOTE,
-    BEGIN_QUORUM_EPOCH,
-    END_QUORUM_EPOCH,
-    FETCH_SNAPSHOT,
-    UPDATE_RAFT_VOTER,
-)
 
 
 @pytest.fixture
@@ -91,11 +72,15 @@ def is_refusal(response: Message) -> bool:
     return not REFUSALS.isdisjoint(error_codes(response))
 
 
-@pytest.mark.rule("ACL-2")
-def test_each_request_of_a_client_is_in_the_table() -> None:
-    of_clients = {api_of(each.request).key for each in guarded_requests()}
+@pytest.mark.rule("ACL-2", "ACL-3")
+def test_each_request_that_needs_a_right_is_in_a_table_of_these_tests() -> None:
+    """Metadata, which everyone may send, and SASL, which is handled before, have tests of their own."""
+    of_clients = {type(each.request) for each in guarded_requests()}
+    of_replicas = {type(case.make([1], 0)) for case in (*BY_VOTERS.values(), *BY_REPLICAS.values())}
 
-    assert of_clients | {api.key for api in OF_OTHER_TESTS} == set(APIS)
+    assert of_clients | of_replicas | {METADATA.request} == SERVED.keys()
+    assert {type(each.request) for each in GUARDED} == {kind for kind, row in SERVED.items() if row.right is not None}
+    assert of_replicas == {kind for kind, row in SERVED.items() if row.senders is not None}
 
 
 @pytest.mark.parametrize("principal", ALLOWED)

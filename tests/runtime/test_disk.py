@@ -14,8 +14,8 @@ from raft.runtime.disk import Disk, DiskListener
 from raft.runtime.piecewise_read import PIECE_BYTES
 from raft.storage.damage import DamageReport
 from raft.storage.directory import ReplicaDirectory
-from raft.storage.directory_opening import ReplicaIdentity
 from raft.storage.log_config import LogConfig
+from raft.storage.opened_directory import ReplicaIdentity
 from raft.transactions import ProducerState
 from raft.types import Batch, ElectionState, Epoch, NodeId, Offset, Uuid
 from tests.memory_files.files import Call, MemoryFiles

@@ -7,7 +7,7 @@ import pytest
 from raft.codec import Message
 from raft.errors import ErrorCode
 from raft.runtime.drop_cause import DropCause
-from raft.security.outcomes import Outcome
+from raft.security.outcomes import AuthenticationOutcome
 from raft.security.sasl_session import MAX_REQUESTS
 from raft.wire.messages.api_versions import ApiVersionsRequest
 from raft.wire.messages.metadata import MetadataRequest, MetadataResponse
@@ -50,7 +50,7 @@ def test_request_after_the_end_of_the_session_closes_the_connection(node: Guarde
 
     assert respond.sent == []
     assert respond.closed == ("its session has expired (connections.max.reauth.ms)", DropCause.EXPIRED_SESSION)
-    assert counted(node) == {Outcome.SUCCESSFUL: 1, Outcome.EXPIRED: 1}
+    assert counted(node) == {AuthenticationOutcome.SUCCESSFUL: 1, AuthenticationOutcome.EXPIRED: 1}
 
 
 def test_session_without_a_lifetime_does_not_end(node: GuardedNode) -> None:
@@ -75,7 +75,7 @@ def test_client_goes_on_after_it_has_proved_its_name_again(
     node.voter.wait(LIFETIME_MS - 1)
     assert isinstance(caller.ask(METADATA, 9), MetadataResponse)
     assert caller.caller.principal == "User:alice"
-    assert counted(node) == {Outcome.SUCCESSFUL: 1, Outcome.SUCCESSFUL_AGAIN: 1}
+    assert counted(node) == {AuthenticationOutcome.SUCCESSFUL: 1, AuthenticationOutcome.SUCCESSFUL_AGAIN: 1}
 
 
 @pytest.mark.rule("AUTH-9")
@@ -88,7 +88,7 @@ def test_client_cannot_change_its_name(node: GuardedNode, caller: SaslCaller) ->
     )
     assert (reason, cause) == (f"it did not authenticate: {message}", DropCause.FAILED_AUTHENTICATION)
     assert caller.caller.principal == "User:alice"
-    assert counted(node) == {Outcome.SUCCESSFUL: 1, Outcome.FAILED_AGAIN: 1}
+    assert counted(node) == {AuthenticationOutcome.SUCCESSFUL: 1, AuthenticationOutcome.FAILED_AGAIN: 1}
 
 
 @pytest.mark.parametrize("mechanism", [each for each in MECHANISMS if each != SCRAM])
@@ -98,7 +98,7 @@ def test_client_cannot_change_its_mechanism(node: GuardedNode, caller: SaslCalle
 
     assert response == SaslHandshakeResponse(error_code=ErrorCode.SASL_AUTHENTICATION_FAILED, mechanisms=MECHANISMS)
     assert f"mechanism '{mechanism}' requested by client is not supported for re-authentication of mechanism" in reason
-    assert counted(node) == {Outcome.SUCCESSFUL: 1, Outcome.FAILED_AGAIN: 1}
+    assert counted(node) == {AuthenticationOutcome.SUCCESSFUL: 1, AuthenticationOutcome.FAILED_AGAIN: 1}
 
 
 @pytest.mark.rule("AUTH-6", "AUTH-9")
@@ -111,7 +111,7 @@ def test_wrong_proof_of_a_client_that_was_known_ends_its_connection(node: Guarde
     assert isinstance(response, SaslAuthenticateResponse)
     assert response.error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
     assert behind.is_untouched
-    assert counted(node) == {Outcome.SUCCESSFUL: 1, Outcome.FAILED_AGAIN: 1}
+    assert counted(node) == {AuthenticationOutcome.SUCCESSFUL: 1, AuthenticationOutcome.FAILED_AGAIN: 1}
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_request_while_a_client_proves_its_name_again_ends_the_connection(
     respond = caller.begin(request_, version)
 
     assert end_of(node, respond)[0] is None
-    assert counted(node) == {Outcome.SUCCESSFUL: 1, Outcome.FAILED_AGAIN: 1}
+    assert counted(node) == {AuthenticationOutcome.SUCCESSFUL: 1, AuthenticationOutcome.FAILED_AGAIN: 1}
 
 
 def test_token_without_a_handshake_ends_the_connection_of_a_client_that_is_known(
@@ -143,4 +143,4 @@ def test_requests_are_counted_anew_for_each_proof(node: GuardedNode, caller: Sas
     for _ in range(MAX_REQUESTS):
         caller.prove(authenticator(SCRAM))
 
-    assert counted(node) == {Outcome.SUCCESSFUL: 1, Outcome.SUCCESSFUL_AGAIN: MAX_REQUESTS}
+    assert counted(node) == {AuthenticationOutcome.SUCCESSFUL: 1, AuthenticationOutcome.SUCCESSFUL_AGAIN: MAX_REQUESTS}

@@ -7,7 +7,7 @@ import pytest
 from raft.errors import ErrorCode
 from raft.runtime.caller import ANONYMOUS
 from raft.runtime.drop_cause import DropCause
-from raft.security.outcomes import Outcome
+from raft.security.outcomes import AuthenticationOutcome
 from raft.security.sasl_server import PlainVerifier, ScramVerifier
 from raft.wire.messages.metadata import MetadataRequest
 from raft.wire.messages.sasl import SaslAuthenticateResponse
@@ -47,7 +47,7 @@ def test_wrong_proof_is_answered_late_and_the_same_for_every_user(node: GuardedN
     )
     assert (reason, cause) == (f"it did not authenticate: {message}", DropCause.FAILED_AUTHENTICATION)
     assert (caller.caller.principal, caller.caller.is_authenticated) == (ANONYMOUS, False)
-    assert counted(node) == {Outcome.FAILED: 1}
+    assert counted(node) == {AuthenticationOutcome.FAILED: 1}
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
@@ -74,7 +74,7 @@ def test_proof_that_cannot_be_checked_is_answered_like_a_wrong_one(
     assert reason == f"it did not authenticate: {message}; unexpected RecursionError"
     assert cause is DropCause.FAILED_AUTHENTICATION
     assert (caller.caller.principal, caller.caller.is_authenticated) == (ANONYMOUS, False)
-    assert counted(node) == {Outcome.FAILED: 1}
+    assert counted(node) == {AuthenticationOutcome.FAILED: 1}
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
@@ -92,7 +92,7 @@ def test_requests_behind_a_wrong_proof_get_no_response_and_count_once(node: Guar
     node.voter.wait(10 * FAILURE_DELAY_MS)
     assert all(respond.is_untouched for respond in behind)
     assert (len(wrong.sent), wrong.closed is not None) == (1, True)
-    assert counted(node) == {Outcome.FAILED: 1}
+    assert counted(node) == {AuthenticationOutcome.FAILED: 1}
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
@@ -110,7 +110,7 @@ def test_malformed_token_is_a_wrong_proof(node: GuardedNode, mechanism: str, tok
 
     assert isinstance(response, SaslAuthenticateResponse)
     assert (response.error_code, cause) == (ErrorCode.SASL_AUTHENTICATION_FAILED, DropCause.FAILED_AUTHENTICATION)
-    assert counted(node) == {Outcome.FAILED: 1}
+    assert counted(node) == {AuthenticationOutcome.FAILED: 1}
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS[1:])

@@ -10,10 +10,9 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRecord, TopicPa
 
 from raft.records.record import Record
 from raft.types import Offset
+from tests.hang import HANG_S
 from tests.node.harness.properties import TOPIC
 from tests.secured.access import Access
-
-LONGEST_S = 30
 
 _PARTITION = TopicPartition(TOPIC, 0)
 
@@ -26,7 +25,7 @@ async def produce(access: Access, records: Iterable[Record], *, is_idempotent: b
         records: what to write.
         is_idempotent: whether the node recognizes what the producer sends twice.
     """
-    async with asyncio.timeout(LONGEST_S), producer_of(access, is_idempotent=is_idempotent) as producer:
+    async with asyncio.timeout(HANG_S), producer_of(access, is_idempotent=is_idempotent) as producer:
         waiting = [
             await producer.send(TOPIC, key=record.key, value=record.value, partition=_PARTITION.partition)
             for record in records
@@ -37,7 +36,7 @@ async def produce(access: Access, records: Iterable[Record], *, is_idempotent: b
 async def consume(access: Access, start_offset: Offset, count: int) -> list[Record]:
     """Read so many records from an offset on."""
     records: list[Record] = []
-    async with asyncio.timeout(LONGEST_S), consumer_of(access, start_offset) as consumer:
+    async with asyncio.timeout(HANG_S), consumer_of(access, start_offset) as consumer:
         while len(records) < count:
             fetched = await consumer.getmany(_PARTITION, timeout_ms=500)
             records += [record_of(each) for each in fetched.get(_PARTITION, [])]

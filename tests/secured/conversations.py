@@ -13,13 +13,12 @@ from typing import Protocol
 from confluent_kafka import Consumer, Producer, TopicPartition
 
 from raft.types import Offset
+from tests.hang import HANG_S
 from tests.java.kafka import Kafka, MainClass
 from tests.node.harness.properties import TOPIC
 from tests.secured import aiokafka_client, connection_ends
 from tests.secured.access import Access
 from tests.secured.judges import CONSOLE_PLACE
-
-_LONGEST_S = 20
 
 
 class Conversation(Protocol):
@@ -60,7 +59,7 @@ class ConsoleConversation:
             received = []
             for value in values:
                 producer.write(f"{value}\n".encode())
-                received.append(consumer.line(within_s=_LONGEST_S))
+                received.append(consumer.line(within_s=HANG_S))
             assert not producer.errors, producer.errors
             assert not consumer.errors, consumer.errors
             return received
@@ -80,13 +79,13 @@ class LibrdkafkaConversation:
             for value in values:
                 producer.produce(TOPIC, value=value.encode())
                 producer.poll(0)
-                message = consumer.poll(_LONGEST_S)
+                message = consumer.poll(HANG_S)
                 assert message is not None, f"{value} was not received"
                 assert message.error() is None, message.error()
                 content = message.value()
                 assert content is not None, "no record is sent without a value"
                 received.append(content.decode())
-            assert producer.flush(_LONGEST_S) == 0
+            assert producer.flush(HANG_S) == 0
             return received
         finally:
             consumer.close()
@@ -106,7 +105,7 @@ class AiokafkaConversation:
             aiokafka_client.consumer_of(access, start_offset) as consumer,
         ):
             for value in values:
-                async with asyncio.timeout(_LONGEST_S):
+                async with asyncio.timeout(HANG_S):
                     await producer.send_and_wait(TOPIC, value.encode(), partition=0)
                     received.append((await consumer.getone()).value.decode())
         return received

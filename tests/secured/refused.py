@@ -11,6 +11,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Produ
 
 from raft.records.record import Record
 from raft.types import Offset
+from tests.hang import HANG_S
 from tests.java.kafka import Kafka, MainClass
 from tests.node.harness.properties import TOPIC
 from tests.node.harness.waiting import eventually
@@ -18,7 +19,6 @@ from tests.secured import aiokafka_client, connection_ends
 from tests.secured.access import Access
 
 _RECORD = Record(key=b"key", value=b"refused", timestamp_ms=0)
-_LONGEST_S = 20
 _POLL_S = 0.05
 
 
@@ -58,7 +58,7 @@ class RefusedConsole:
 
     def _run(self, program: MainClass, access: Access, config: Path, *arguments: str, stdin: bytes = b"") -> str:
         place = ("--bootstrap-server", access.bootstrap_servers, "--command-config", str(config), "--topic", TOPIC)
-        return self._kafka.run(program, *place, *arguments, stdin=stdin, within_s=_LONGEST_S).errors
+        return self._kafka.run(program, *place, *arguments, stdin=stdin, within_s=HANG_S).errors
 
 
 class RefusedLibrdkafka:
@@ -83,7 +83,7 @@ class RefusedLibrdkafka:
 
         producer.produce(TOPIC, value=_RECORD.value, on_delivery=on_delivery)
         try:
-            return _words(eventually(look, "the producer reports an error", within_s=_LONGEST_S))
+            return _words(eventually(look, "the producer reports an error", within_s=HANG_S))
         finally:
             producer.purge()
 
@@ -99,7 +99,7 @@ class RefusedLibrdkafka:
             return errors if error is None else [error]
 
         try:
-            return _words(eventually(look, "the consumer reports an error", within_s=_LONGEST_S))
+            return _words(eventually(look, "the consumer reports an error", within_s=HANG_S))
         finally:
             consumer.close()
 

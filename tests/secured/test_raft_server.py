@@ -39,7 +39,7 @@ def test_node_of_either_kind_continues_the_log_of_the_other_one(
     ):
         server = ("--bootstrap-server", str(ours.endpoint), "--command-config", str(client))
         first_epoch = epoch_led_by(java.start())
-        eventually(lambda: java.segment.stat().st_size > _SOME_BYTES, "Java appends records", within_s=20)
+        eventually(lambda: java.segment.stat().st_size > _SOME_BYTES, "Java appends records")
         given = java.config_file.read_bytes()
         java.stop()
         ours.start().wait_until_printed("-> Leader")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import pytest
 
 from raft.records.record import Record
+from tests.hang import HANG_S
 from tests.java.installation import installed_connector
 from tests.java.librdkafka import consume, produce
 from tests.java.samples import SOME_TIME_MS
@@ -21,7 +22,6 @@ from tests.secured.ways import MUTUAL, SCRAM
 pytestmark = [pytest.mark.java, pytest.mark.spark]
 
 _COUNT = 20
-_LONGEST_S = 200
 _WAYS = {"SASL_SSL": SCRAM, "SSL": MUTUAL}
 
 
@@ -57,7 +57,7 @@ def copied(quorum: SecuredQuorum, tmp_path_factory: pytest.TempPathFactory) -> C
     jars = ",".join(str(jar) for jar in installed_connector())
 
     command = [sys.executable, "-m", "tests.secured.spark_application", jars, str(folder), str(plan)]
-    output = run_to_end("Spark", command, within_s=_LONGEST_S).require_success()
+    output = run_to_end("Spark", command, within_s=HANG_S).require_success()
 
     results = [json.loads(line) for line in output.splitlines()]
     return Copied(

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
+from tests.hang import HANG_S
 from tests.java.kafka import Kafka, MainClass
 from tests.java.quorum_tool import read_replication, read_status
 from tests.node.harness.properties import CLUSTER_ID, TOPIC
@@ -21,7 +22,6 @@ from tests.secured.ways import SCRAM, WAYS, Way
 pytestmark = pytest.mark.java
 
 _TRANSACTIONAL_ID = "tools"
-_LONGEST_S = 30
 
 Run = Callable[..., str]
 """Runs one of Kafka's programs with its arguments, and returns its output."""
@@ -33,10 +33,10 @@ def quorum_with_transaction(quorum: SecuredQuorum) -> SecuredQuorum:
     access = quorum.access(SCRAM)
     settings = {"bootstrap.servers": access.bootstrap_servers, "transactional.id": _TRANSACTIONAL_ID}
     producer = Producer(settings | access.librdkafka())
-    producer.init_transactions(_LONGEST_S)
+    producer.init_transactions(HANG_S)
     producer.begin_transaction()
     producer.produce(TOPIC, value=b"of a transaction")
-    producer.commit_transaction(_LONGEST_S)
+    producer.commit_transaction(HANG_S)
     return quorum
 
 

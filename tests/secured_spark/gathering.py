@@ -18,12 +18,13 @@ from urllib.request import urlopen
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
+from tests.hang import HANG_S
+
 EXPLAIN_MODES = ("simple", "extended", "codegen", "cost", "formatted")
 
 _LINK = re.compile(r"""(?:href|src)=["']([^"'#]+)""")
 _IGNORED = ("/static/", "/kill", "threadDump", "heapHistogram", "sort=", "page=")
 _MOST_PAGES = 300
-_TIMEOUT_S = 20
 
 _RESOURCES = (
     "jobs",
@@ -75,7 +76,7 @@ def resources(url: str, application_id: str) -> Iterator[tuple[str, str]]:
 def page(url: str) -> str | None:
     """Return a page; None if there is none."""
     try:
-        with urlopen(url, timeout=_TIMEOUT_S) as response:
+        with urlopen(url, timeout=HANG_S) as response:
             return str(response.read().decode(errors="replace"))
     except HTTPError as error:
         if error.code == 404:

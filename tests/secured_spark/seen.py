@@ -15,6 +15,7 @@ from typing import Any
 import psutil
 from pyspark.find_spark_home import _find_spark_home
 
+from tests.hang import HANG_S
 from tests.metrics.http_client import ask
 from tests.metrics.scraped import port_of_metrics
 from tests.processes.commands import ROOT, child_environment
@@ -24,7 +25,6 @@ from tests.secured_spark.refused import DRIVER_FILE, REFUSED
 from tests.spark.applications import Application
 
 MASTER = "local-cluster[1,1,1024]"
-_LIMIT_S = 240
 
 _LOG4J = """\
 rootLogger.level = info
@@ -119,7 +119,7 @@ def run(stack: ExitStack, quorum: SecuredQuorum, planted: Planted, folder: Path)
             "tests.secured_spark.planted_application", own, environment=environment, enter=("env", "-C", str(own))
         )
     )
-    application_id = application.line(within_s=_LIMIT_S)
+    application_id = application.line(within_s=HANG_S)
     assert application_id.startswith("app-"), f"{application_id}\n{application.errors}"
     executor = Path(environment["SPARK_HOME"], "work", application_id)
     stack.callback(shutil.rmtree, executor, ignore_errors=True)

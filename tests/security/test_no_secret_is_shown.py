@@ -34,7 +34,7 @@ from raft.security.sasl_server import PlainVerifier, ScramVerifier, Verifiers
 from raft.security.sasl_session import SaslSession, SaslStep
 from raft.security.tls_contexts import TlsContexts
 from raft.wire.apis import SASL_AUTHENTICATE
-from raft.wire.connection import Connection, ResponseReceived
+from raft.wire.connection import ClientConnection, ResponseReceived
 from raft.wire.frames import decode_request, encode_request
 from raft.wire.messages.sasl import SaslAuthenticateRequest, SaslAuthenticateResponse
 from raft.wire.sasl_exchange import SaslExchange
@@ -117,7 +117,7 @@ OBJECTS: dict[str, Callable[[], object]] = {
     "SaslAuthenticateResponse": lambda: RESPONSE,
     "ReceivedRequest": lambda: decode_request(encode_request(REQUEST, 2, correlation_id=1, client_id="me")[4:]),
     "ResponseReceived": lambda: ResponseReceived(tag="a", api=SASL_AUTHENTICATE, version=2, message=RESPONSE),
-    "Connection": lambda: Connection(
+    "ClientConnection": lambda: ClientConnection(
         client_id="me", max_frame_bytes=1, protection=ClientProtection(ClientSecurity(sasl=SASL)).of_connection("h")
     ),
 }

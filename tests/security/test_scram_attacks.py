@@ -51,9 +51,11 @@ from tests.security.scram_checks import (
         pytest.param("n,n=alice,r=clientnonce", id="no header"),
         pytest.param("", id="empty"),
         pytest.param("\0alice\0planted-secret", id="a message of PLAIN"),
+        pytest.param(after_first()[1].client_final, id="the last message of a proof"),
         pytest.param(b"n,,n=\xff,r=clientnonce", id="no UTF-8"),
     ],
 )
+@pytest.mark.rule("AUTH-8")
 def test_first_message_that_is_not_supported_is_refused(first: str | bytes) -> None:
     assert refused(begun(), first) == refusal()
 
@@ -139,6 +141,7 @@ def test_proof_is_not_accepted_for_the_other_mechanism() -> None:
     assert refused(verifier, replace(proof, mechanism="SCRAM-SHA-256").client_final) == refusal("SCRAM-SHA-512")
 
 
+@pytest.mark.rule("AUTH-8")
 def test_first_message_may_not_be_cut_at_any_length() -> None:
     """A nonce that is cut is another nonce, so the last messages of both sides must be about it."""
     for length in range(len(FIRST)):
@@ -153,6 +156,7 @@ def test_first_message_may_not_be_cut_at_any_length() -> None:
             assert refused(verifier, cut) == refusal()
 
 
+@pytest.mark.rule("AUTH-8")
 def test_last_message_may_not_be_cut_at_any_length() -> None:
     whole = after_first()[1].client_final
     for length in range(len(whole)):

@@ -19,9 +19,8 @@ from raft.config.listener_security import ClientAuth
 from raft.errors import AuthenticationError
 from raft.security.tls_channel import TlsChannel
 from raft.security.tls_contexts import TlsContexts
+from tests.hang import HANG_S
 from tests.security.certificates import HOST, Files
-
-TIMEOUT_S = 30
 
 
 class RawClient:
@@ -132,18 +131,18 @@ def test_context_of_a_connection_asks_for_certificates_like_the_present_one(file
 def served(channel: TlsChannel) -> Iterator[int]:
     """Serve one request of one connection on loopback; yield the port."""
     with socket.create_server(("127.0.0.1", 0)) as server:
-        server.settimeout(TIMEOUT_S)
+        server.settimeout(HANG_S)
         thread = threading.Thread(target=_serve, args=(server, channel))
         thread.start()
         yield server.getsockname()[1]
-        thread.join(TIMEOUT_S)
+        thread.join(HANG_S)
         assert not thread.is_alive()
 
 
 def _serve(server: socket.socket, channel: TlsChannel) -> None:
     connection, _ = server.accept()
     with connection, suppress(AuthenticationError, ConnectionError):  # The client gives up.
-        connection.settimeout(TIMEOUT_S)
+        connection.settimeout(HANG_S)
         plain = b""
         while not plain and (data := connection.recv(65_536)):
             plain = channel.receive(data)

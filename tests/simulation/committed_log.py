@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from raft.types import Offset
 from raft.writers.keys import version_of
 from tests.simulation.log_model import Entry, LogModel, WriteId, write_id_of
-from tests.simulation.transaction_history import TransactionHistory
+from tests.workload.transaction_history import TransactionHistory
 
 
 class CommittedLog:

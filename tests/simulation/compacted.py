@@ -6,7 +6,7 @@ from raft.records.batch import read_records
 from raft.records.record import Record
 from raft.types import Offset
 from tests.simulation.log_model import Entry, LogModel
-from tests.simulation.transaction_history import TransactionHistory
+from tests.workload.transaction_history import TransactionHistory
 
 
 def visible_records(log: LogModel, end_offset: Offset) -> dict[Offset, Record]:

@@ -26,11 +26,11 @@ from tests.simulation.broken import ProcessEndedError
 from tests.simulation.dice import Dice
 from tests.simulation.event_loop import EventLoop
 from tests.simulation.interleaved_jobs import InterleavedJobs
+from tests.simulation.log_on_disk import LogOnDisk
 from tests.simulation.marks import Mark, Marks
 from tests.simulation.plan import DiskPlan
 from tests.simulation.timeline import Rank, Timeline
 from tests.simulation.watched_directory import WatchedDirectory
-from tests.simulation.written_log import WrittenLog
 
 _MS_PER_S = 1000
 _LATE_REPORT_MS = (0, 4000)
@@ -90,7 +90,7 @@ class SimulatedDiskWorkers:
     def __init__(
         self,
         directory: WatchedDirectory,
-        written: WrittenLog,
+        written: LogOnDisk,
         loop: EventLoop,
         *,
         timeline: Timeline,

@@ -55,4 +55,4 @@ class Environment:
             return None
         gate = self.access.gates[node_id]
         gate.renew()
-        return lambda: gate.rules
+        return lambda: gate.known.rules

@@ -32,6 +32,7 @@ from tests.simulation.dice import Dice
 from tests.simulation.environment import Environment
 from tests.simulation.leftovers import marks_of_leftovers
 from tests.simulation.log_model import LogModel
+from tests.simulation.log_on_disk import LogOnDisk
 from tests.simulation.lossy_disk import LossyDisk
 from tests.simulation.marks import Interruption, Mark
 from tests.simulation.plan import without_delays
@@ -39,7 +40,6 @@ from tests.simulation.process import Process
 from tests.simulation.starting import DIRECTORY, TOPIC, empty_producer_state, node_config, open_directory
 from tests.simulation.watched import WatchedCore
 from tests.simulation.watched_directory import DirectoryListener, WatchedDirectory
-from tests.simulation.written_log import WrittenLog
 
 _ENTROPY_BYTES = 16
 _NOT_AUTHORIZED = "do not authorize its requests"
@@ -69,7 +69,7 @@ class Machine:
     def __init__(self, node_id: NodeId, environment: Environment) -> None:
         self.node_id = node_id
         self.files = LossyDisk()
-        self.written = WrittenLog(self.files, DIRECTORY)
+        self.written = LogOnDisk(self.files, DIRECTORY)
         self.stored = ElectionState(epoch=Epoch(0))
         self.incarnation = 0
         self.producers = empty_producer_state(environment.plan)
@@ -258,7 +258,7 @@ class Machine:
         assert self.process is None, f"{self} runs"
         if files is not None:
             self.files = files
-            self.written = WrittenLog(files, DIRECTORY)
+            self.written = LogOnDisk(files, DIRECTORY)
         self._is_tampered_with = True
         self._environment.watch.disk_was_changed(self)
 

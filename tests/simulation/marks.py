@@ -156,15 +156,8 @@ class Mark(StrEnum):
     NODE_AUTHENTICATED_AGAIN = "a node authenticated again on its connection"
     CLIENT_AUTHENTICATED_AGAIN = "a client of this project authenticated again on its connection"
     AUTHENTICATION_INTERRUPTED = "a connection broke while its user authenticated"
-    READ_REFUSED = "a client that may not read was refused"
-    APPEND_REFUSED = "a client that may not append was refused"
-    DESCRIBE_REFUSED = "a client that may not describe was refused"
-    CLIENT_AS_VOTER_REFUSED = "a client in the name of a voter was refused"
-    CLIENT_AS_OBSERVER_REFUSED = "a client in the name of an observer was refused"
-    OTHER_VOTER_REFUSED = "a voter in the name of another one was refused"
-    OBSERVER_AS_VOTER_REFUSED = "an observer in the name of a voter was refused"
-    SUPER_USER_AS_VOTER_REFUSED = "a super user in the name of a voter with a user of its own was refused"
-    SUPER_USER_AS_VOTER_SERVED = "a super user in the name of a voter without a user of its own was served"
+    CLIENT_WITHOUT_RIGHT_REFUSED = "a client without the right was refused"
+    OTHER_NAME_REFUSED = "a request in the name of a node that its user may not speak as was refused"
     RIGHT_TAKEN_ON_OPEN_CONNECTION = "a request was refused on a connection on which it was served before"
     RIGHT_GIVEN_ON_OPEN_CONNECTION = "a request was served on a connection on which it was refused before"
     NODE_REFUSED_BY_WRONG_RULES = "a node was refused by the wrong rules of another one, and went on"
@@ -190,14 +183,12 @@ class Marks:
         counts: how often each mark was reached.
         strikes: how often each fault struck.
         interruptions: how often each interruption occurred.
-        refusals: how often each request was refused by the rules, by the name of its message.
     """
 
     def __init__(self) -> None:
         self.counts: Counter[Mark] = Counter()
         self.strikes: Counter[Fault] = Counter()
         self.interruptions: Counter[Interruption] = Counter()
-        self.refusals: Counter[str] = Counter()
 
     def count(self, mark: Mark, is_so: bool = True) -> None:
         """Count a mark, if the condition holds."""

@@ -34,7 +34,7 @@ def frame_or_none(order: SendRequest, version: int) -> bytes | None:
     if version == api_of(order.request).versions.highest and not is_fetch:
         received = decode_request(frame)
         assert isinstance(received, ReceivedRequest), "a version that is served"
-        arrived = request_from_wire(received.message, version, OURS)
+        arrived = request_from_wire(received.message, OURS, version)
         if arrived != order.request:
             raise BrokenInvariantError("RequestsSurviveEncoding", ("TEST-16",), f"{order.request} arrives as {arrived}")
     return frame

@@ -29,7 +29,6 @@ class Outcome:
         marks: how often each coverage mark was reached.
         strikes: how often each fault struck.
         interruptions: how often a node was interrupted at each point of its work.
-        refusals: how often each request was refused by the rules.
         fingerprint: see `Fingerprint`.
         recovery_percent: the longest time that the quorum took to recover, in percent of the time allowed.
         broken: the first broken invariant; None if all held.
@@ -43,7 +42,6 @@ class Outcome:
     marks: Counter[Mark]
     strikes: Counter[Fault]
     interruptions: Counter[Interruption]
-    refusals: Counter[str]
     fingerprint: int
     recovery_percent: int
     broken: BrokenInvariantError | None
@@ -103,7 +101,6 @@ def carry_out(
         marks=world.marks.counts,
         strikes=world.marks.strikes,
         interruptions=world.marks.interruptions,
-        refusals=world.marks.refusals,
         fingerprint=world.fingerprint.value,
         recovery_percent=recovery_phase.max_percent,
         broken=broken,

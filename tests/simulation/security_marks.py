@@ -9,7 +9,7 @@ from tests.simulation.machine import Machine
 from tests.simulation.marks import Mark, Marks
 from tests.simulation.security.expected import Cause, Kind
 from tests.simulation.security.guarded_request import GuardedRequest
-from tests.simulation.security.refusals import Reason, replica_named
+from tests.simulation.security.refusals import Reason
 from tests.simulation.security.users import CLIENTS
 
 _MARK_OF: Mapping[Reason | Cause, Mark] = {
@@ -23,14 +23,8 @@ _MARK_OF: Mapping[Reason | Cause, Mark] = {
     Cause.REMOVED_USER: Mark.REMOVED_USER_REFUSED,
     Cause.OTHER_USER: Mark.OTHER_USER_REFUSED,
     Cause.EXPIRED: Mark.SESSION_EXPIRED,
-    Reason.NO_READ: Mark.READ_REFUSED,
-    Reason.NO_APPEND: Mark.APPEND_REFUSED,
-    Reason.NO_DESCRIBE: Mark.DESCRIBE_REFUSED,
-    Reason.CLIENT_AS_VOTER: Mark.CLIENT_AS_VOTER_REFUSED,
-    Reason.CLIENT_AS_OBSERVER: Mark.CLIENT_AS_OBSERVER_REFUSED,
-    Reason.OTHER_VOTER: Mark.OTHER_VOTER_REFUSED,
-    Reason.OBSERVER_AS_VOTER: Mark.OBSERVER_AS_VOTER_REFUSED,
-    Reason.SUPER_USER_AS_VOTER: Mark.SUPER_USER_AS_VOTER_REFUSED,
+    Reason.NO_RIGHT: Mark.CLIENT_WITHOUT_RIGHT_REFUSED,
+    Reason.OTHER_NAME: Mark.OTHER_NAME_REFUSED,
 }
 
 
@@ -44,15 +38,13 @@ class SecurityMarkObserver(Observer):
         expected = guarded.expected
         if expected.why is not None:
             self._marks.count(_MARK_OF[expected.why])
-        if isinstance(expected.why, Reason):
-            self._marks.refusals[type(guarded.message).__name__] += 1
         self._marks.count(Mark.REQUEST_IGNORED, expected.kind is Kind.IGNORE)
         self._marks.count(Mark.RIGHT_TAKEN_ON_OPEN_CONNECTION, expected.is_changed and expected.kind is Kind.REFUSE)
         self._marks.count(Mark.RIGHT_GIVEN_ON_OPEN_CONNECTION, expected.is_changed and expected.kind is Kind.SERVE)
         is_refused = guarded.connection.is_of_node and expected.kind is Kind.REFUSE
         self._marks.count(Mark.NODE_REFUSED_BY_WRONG_RULES, is_refused)
         self._count_proofs(guarded)
-        self._count_served(machine, guarded)
+        self._count_served(guarded)
 
     def _count_proofs(self, guarded: GuardedRequest) -> None:
         connection, expected = guarded.connection, guarded.expected
@@ -66,11 +58,8 @@ class SecurityMarkObserver(Observer):
             self._marks.count(Mark.NODE_AUTHENTICATED_AGAIN, is_of_node)
             self._marks.count(Mark.CLIENT_AUTHENTICATED_AGAIN, user in CLIENTS)
 
-    def _count_served(self, machine: Machine, guarded: GuardedRequest) -> None:
+    def _count_served(self, guarded: GuardedRequest) -> None:
         session = guarded.connection.expected
         if session is None or session.user is None or guarded.expected.kind is not Kind.SERVE:
             return
         self._marks.count(Mark.REMOVED_USER_STAYED, session.user in session.known.removed)
-        replica = replica_named(guarded.message, guarded.version)
-        is_super_user = session.user in session.known.permissions.super_users
-        self._marks.count(Mark.SUPER_USER_AS_VOTER_SERVED, is_super_user and replica in session.known.voters)

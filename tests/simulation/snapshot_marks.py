@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from raft.core.effects import CheckSnapshot, InstallSnapshot, SendResponse
-from raft.core.events import LogCutRequested, SnapshotChecked
+from raft.core.events import DeleteBeforeSnapshotRequested, SnapshotChecked
 from raft.core.messages import ClientFetchRequest, FetchResponse, FetchSnapshotRequest, FetchSnapshotResponse
 from raft.errors import ErrorCode
 from raft.types import Offset, OffsetAndEpoch
@@ -12,7 +12,7 @@ from tests.simulation.invariants.observer import CoreRequest, Observer
 from tests.simulation.machine import Machine
 from tests.simulation.marks import Mark, Marks
 from tests.simulation.step import Step
-from tests.simulation.transaction_history import TransactionHistory
+from tests.workload.transaction_history import TransactionHistory
 
 
 class SnapshotMarkObserver(Observer):
@@ -37,7 +37,9 @@ class SnapshotMarkObserver(Observer):
         self._marks.count(Mark.SNAPSHOT_DAMAGED, is_damaged)
         is_late = isinstance(event, SnapshotChecked) and event.contents is not None and not step.effects
         self._marks.count(Mark.SNAPSHOT_NOT_USED, is_late)
-        self._marks.count(Mark.LEADER_CUT_ITS_LOG, isinstance(event, LogCutRequested) and machine.is_leader)
+        self._marks.count(
+            Mark.LEADER_CUT_ITS_LOG, isinstance(event, DeleteBeforeSnapshotRequested) and machine.is_leader
+        )
 
     def snapshot_made(self, machine: Machine, snapshot: OffsetAndEpoch) -> None:
         self._marks.count(Mark.SNAPSHOT_MADE)

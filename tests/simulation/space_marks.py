@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from raft.core.effects import Effect, RoleChanged, SendResponse
-from raft.core.events import DiskWaiting, LogCutRequested, ResponseReceived
+from raft.core.events import DeleteBeforeSnapshotRequested, DiskWaiting, ResponseReceived
 from raft.core.messages import AppendResponse, FetchResponse
 from raft.core.roles import Prospective, Resigned
 from raft.errors import ErrorCode
@@ -34,7 +34,7 @@ class SpaceMarkObserver(Observer):
         match step.event:
             case ResponseReceived(response=FetchResponse(batches=batches)):
                 self._marks.count(Mark.RECORDS_DROPPED_BY_FULL_DISK, bool(batches) and not step.appended)
-            case LogCutRequested():
+            case DeleteBeforeSnapshotRequested():
                 self._marks.count(Mark.ROOM_MADE_BY_SNAPSHOT)
             case _:
                 pass

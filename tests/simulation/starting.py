@@ -8,9 +8,9 @@ from typing import TypeVar
 from raft.config import NodeConfig
 from raft.security.quotas import QuotaKind, Quotas
 from raft.storage.directory import ReplicaDirectory
-from raft.storage.directory_opening import ReplicaIdentity
 from raft.storage.files import Files
 from raft.storage.log_config import LogConfig
+from raft.storage.opened_directory import ReplicaIdentity
 from raft.transactions import ProducerState
 from raft.types import CleanupPolicy, Endpoint, NodeId, Uuid
 from raft.wire.mapping.partition import TopicPartition

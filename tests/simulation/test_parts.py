@@ -18,13 +18,13 @@ from tests.simulation.clock import Clock
 from tests.simulation.dice import Dice
 from tests.simulation.event_loop import EventLoop
 from tests.simulation.log_model import LogModel
+from tests.simulation.log_on_disk import LogOnDisk
 from tests.simulation.lossy_disk import LossyDisk
 from tests.simulation.marks import Marks
 from tests.simulation.message import Message
 from tests.simulation.network import Network
 from tests.simulation.plan import RELIABLE_NETWORK, ClockPlan
 from tests.simulation.timeline import Timeline
-from tests.simulation.written_log import WrittenLog
 
 _DIRECTORY = "log-0"
 
@@ -54,8 +54,8 @@ def files() -> LossyDisk:
 
 
 @pytest.fixture
-def written(files: LossyDisk) -> WrittenLog:
-    return WrittenLog(files, _DIRECTORY)
+def written(files: LossyDisk) -> LogOnDisk:
+    return LogOnDisk(files, _DIRECTORY)
 
 
 def test_timeline_keeps_the_order_of_plans_when_they_are_for_the_same_moment() -> None:
@@ -147,7 +147,7 @@ def test_log_model_counts_a_write_once_when_the_other_was_truncated() -> None:
     assert model.end_offset == 1
 
 
-def test_written_log_finds_nothing_durable_when_nothing_was_flushed(files: LossyDisk, written: WrittenLog) -> None:
+def test_written_log_finds_nothing_durable_when_nothing_was_flushed(files: LossyDisk, written: LogOnDisk) -> None:
     log = _open(files)
 
     for offset in range(2):
@@ -159,9 +159,7 @@ def test_written_log_finds_nothing_durable_when_nothing_was_flushed(files: Lossy
     assert written.find_durable_end() == 2
 
 
-def test_written_log_finds_rewritten_bytes_not_durable_after_a_truncation(
-    files: LossyDisk, written: WrittenLog
-) -> None:
+def test_written_log_finds_rewritten_bytes_not_durable_after_a_truncation(files: LossyDisk, written: LogOnDisk) -> None:
     """The case that flush numbers guard against: the old records were durable, the new ones are not yet."""
     log = _open(files)
     for epoch, batches in ((1, [_batch(0), _batch(1)]), (2, [_batch(1, epoch=2)])):
@@ -180,7 +178,7 @@ def test_written_log_finds_rewritten_bytes_not_durable_after_a_truncation(
 
 @pytest.mark.rule("TEST-17")
 def test_written_log_refuses_a_recovered_log_when_flushed_records_are_missing(
-    files: LossyDisk, written: WrittenLog
+    files: LossyDisk, written: LogOnDisk
 ) -> None:
     log = _open(files)
     written.append(_batch(0))
@@ -194,7 +192,7 @@ def test_written_log_refuses_a_recovered_log_when_flushed_records_are_missing(
         written.reopen(_open(files))
 
 
-def test_written_log_refuses_a_recovered_log_when_its_bytes_differ(files: LossyDisk, written: WrittenLog) -> None:
+def test_written_log_refuses_a_recovered_log_when_its_bytes_differ(files: LossyDisk, written: LogOnDisk) -> None:
     log = _open(files)
     written.append(_batch(0))
     log.append([_batch(0, epoch=2)])

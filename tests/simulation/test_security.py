@@ -85,7 +85,8 @@ def test_secured_quorum_serves_its_clients_and_nodes(secured_world: World) -> No
     assert secured_world.committed.end_offset > 10
     assert all(machine.log.end_offset > 10 for machine in secured_world.machines)
     assert all(reader.end_offset for reader in secured_world.readers)
-    assert not secured_world.marks.refusals
+    assert not secured_world.marks.counts[Mark.CLIENT_WITHOUT_RIGHT_REFUSED]
+    assert not secured_world.marks.counts[Mark.OTHER_NAME_REFUSED]
 
 
 @pytest.mark.rule("AUTH-4")

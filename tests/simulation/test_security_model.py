@@ -1,4 +1,4 @@
-"""The simulator's own model of SASL and of the rules: the runs compare the product with it."""
+"""The simulator's own model of SASL: the runs compare the product with it."""
 
 from __future__ import annotations
 
@@ -7,60 +7,30 @@ from collections.abc import Sequence
 import pytest
 
 from raft.codec import Message
-from raft.security.operations import Operation
 from raft.security.rules import Rules
 from raft.types import NodeId
 from raft.wire.apis import APIS, SASL_AUTHENTICATE, SASL_HANDSHAKE, api_of
 from raft.wire.messages.api_versions import ApiVersionsRequest
-from raft.wire.messages.fetch import FetchResponse, FetchResponsePartition, FetchResponseTopic
 from raft.wire.messages.metadata import (
     MetadataRequest,
-    MetadataResponse,
-    MetadataResponseBroker,
-    MetadataResponseTopic,
 )
 from raft.wire.messages.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
-from raft.wire.messages.update_raft_voter import UpdateRaftVoterResponse
 from tests.simulation.dice import Dice
 from tests.simulation.faultless import leader_of, run_a_while, secured_plan
 from tests.simulation.faults.impostor_requests import IMPOSTURES
 from tests.simulation.faults.intruder_requests import HARMFUL, HARMLESS, Insight
 from tests.simulation.security.expected import Cause, ExpectedSession, Kind, Known
 from tests.simulation.security.mechanisms import PLAIN, SCRAM
-from tests.simulation.security.refusals import (
-    NEEDS_A_RIGHT,
-    errors_in,
-    refusal_of,
-    replica_named,
-    what_is_revealed_by,
-)
-from tests.simulation.security.rights import EVERYONE, Permissions, Right, principal_of
 from tests.simulation.world import World
 
-_PERMISSIONS = Permissions(
-    rights={
-        "reader": frozenset((Right.READ,)),
-        "writer": frozenset((Right.APPEND,)),
-        "monitor": frozenset((Right.DESCRIBE,)),
-    },
-    voters={NodeId(1): "one", NodeId(2): "two"},
-    observers=frozenset(("mirror",)),
-    super_users=frozenset(("admin",)),
-)
-_USERS = ("reader", "writer", "monitor", "one", "two", "mirror", "admin", "nobody")
 _VOTERS = (NodeId(1), NodeId(2), NodeId(3))
-
-
-def _rules(permissions: Permissions) -> Rules:
-    super_users = frozenset(map(principal_of, permissions.super_users))
-    return Rules.parse(permissions.to_text(), super_users=super_users)
 
 
 def _session(mechanism: str, **passwords: str) -> ExpectedSession:
     known = Known(
         passwords={"reader": "right", "writer": "also right"},
         removed=("gone",),
-        permissions=_PERMISSIONS,
+        rules=Rules.parse('allow.read = ["User:reader"]', super_users=frozenset()),
         voters=_VOTERS,
         mechanism=mechanism,
         max_reauth_ms=1_000,
@@ -76,45 +46,6 @@ _HANDSHAKE = SaslHandshakeRequest(mechanism=PLAIN)
 _RIGHT = _plain("reader", "right")
 _METADATA = MetadataRequest(topics=None)
 _VERSIONS = ApiVersionsRequest()
-
-
-@pytest.mark.rule("ACL-2")
-@pytest.mark.parametrize("user", _USERS)
-@pytest.mark.parametrize(
-    "permissions",
-    [
-        pytest.param(_PERMISSIONS, id="own rights"),
-        pytest.param(_PERMISSIONS.with_right(EVERYONE, Right.DESCRIBE), id="everyone describes"),
-        pytest.param(_PERMISSIONS.without("reader", Right.READ), id="without a right"),
-    ],
-)
-def test_rules_in_the_file_allow_the_same_as_the_model(permissions: Permissions, user: str) -> None:
-    rules = _rules(permissions)
-
-    allowed = {
-        operation.value
-        for operation in Operation
-        if operation is not Operation.PEER and rules.allow(principal_of(user), operation)
-    }
-
-    assert allowed == {right.value for right in Right if permissions.may(user, right)}
-
-
-@pytest.mark.rule("ACL-3")
-@pytest.mark.parametrize("user", _USERS)
-def test_rules_in_the_file_let_the_same_users_speak_as_nodes(user: str) -> None:
-    rules, caller = _rules(_PERMISSIONS), principal_of(user)
-
-    for node_id in (*_VOTERS, NodeId(4)):
-        is_voter = node_id in _VOTERS
-        allowed = rules.allow_peer(caller, node_id, is_voter=is_voter)
-        assert allowed == _PERMISSIONS.may_speak_as(user, node_id, is_voter=is_voter)
-
-
-def test_super_user_speaks_only_as_the_voter_without_a_user() -> None:
-    allowed = [voter for voter in _VOTERS if _PERMISSIONS.may_speak_as("admin", voter, is_voter=True)]
-
-    assert allowed == [NodeId(3)]
 
 
 @pytest.mark.rule("AUTH-4", "AUTH-5", "AUTH-6", "AUTH-9")
@@ -196,59 +127,3 @@ def test_intruders_have_requests_of_every_api() -> None:
 
     of_sasl = {SASL_HANDSHAKE.key, SASL_AUTHENTICATE.key}
     assert {api_of(message).key for message, _ in (*drafts, *impostures)} == APIS.keys() - of_sasl
-    assert {replica_named(*draft) for draft in impostures} == {NodeId(2)}
-    assert all(replica_named(*draft) is None for draft in drafts)
-    refused = {
-        type(message)
-        for message, version in (*drafts, *impostures)
-        if refusal_of(message, version, user="nobody", permissions=_PERMISSIONS, voters=_VOTERS)
-    }
-    assert refused == set(NEEDS_A_RIGHT)
-
-
-@pytest.mark.parametrize(
-    ("response", "errors", "revealed"),
-    [
-        pytest.param(UpdateRaftVoterResponse(error_code=31), [31], None, id="refused"),
-        pytest.param(
-            FetchResponse(
-                responses=(
-                    FetchResponseTopic(
-                        partitions=(
-                            FetchResponsePartition(partition_index=0, error_code=29, high_watermark=5, records=b""),
-                        )
-                    ),
-                )
-            ),
-            [0, 29],
-            "high_watermark=5",
-            id="high watermark",
-        ),
-        pytest.param(
-            FetchResponse(
-                responses=(
-                    FetchResponseTopic(
-                        partitions=(
-                            FetchResponsePartition(partition_index=0, error_code=29, high_watermark=-1, records=b"abc"),
-                        )
-                    ),
-                )
-            ),
-            [0, 29],
-            "3 bytes of records",
-            id="records",
-        ),
-        pytest.param(
-            MetadataResponse(
-                brokers=(MetadataResponseBroker(node_id=1, host="node-1", port=9001),),
-                topics=(MetadataResponseTopic(error_code=0, name="topic", partitions=()),),
-            ),
-            [0, 0],
-            "topic topic",
-            id="topic",
-        ),
-    ],
-)
-def test_what_a_refusal_reveals_is_found(response: Message, errors: list[int], revealed: str | None) -> None:
-    assert sorted(errors_in(response)) == errors
-    assert what_is_revealed_by(response) == revealed

@@ -11,7 +11,7 @@ from raft.core.effects import (
     AppendBatches,
     AppendLeaderChange,
     CheckSnapshot,
-    CutLog,
+    DeleteBeforeSnapshot,
     FlushLog,
     InstallSnapshot,
     RollLog,
@@ -26,7 +26,6 @@ from tests.simulation.faults.kinds import NOT_TOLERATED, Fault
 from tests.simulation.fixed_seeds import FIXED_SEEDS, outcome_of
 from tests.simulation.invariants.observer import Invariant
 from tests.simulation.marks import NOT_TOLERATED_MARKS, Interruption, Mark
-from tests.simulation.security.refusals import NEEDS_A_RIGHT
 
 _CHUNK = 10
 
@@ -43,7 +42,7 @@ _EFFECTS = (
     TruncateLog,
     FlushLog,
     RollLog,
-    CutLog,
+    DeleteBeforeSnapshot,
     StoreSnapshotPiece,
     CheckSnapshot,
     InstallSnapshot,
@@ -103,14 +102,6 @@ def test_nodes_are_interrupted_at_each_point_when_all_fixed_seeds_are_run(interr
     seeds = [seed for seed in FIXED_SEEDS if outcome_of(seed).interruptions[interruption]]
 
     assert seeds, f"not reached: {interruption.end} in place of {interruption.instead_of}"
-
-
-@pytest.mark.rule("ACL-2", "ACL-3", "ACL-4")
-@pytest.mark.parametrize("request_name", [pytest.param(kind.__name__, id=kind.__name__) for kind in NEEDS_A_RIGHT])
-def test_each_request_is_refused_when_all_fixed_seeds_are_run(request_name: str) -> None:
-    seeds = [seed for seed in FIXED_SEEDS if outcome_of(seed).refusals[request_name]]
-
-    assert seeds, f"not refused: {request_name}"
 
 
 def test_fixed_seeds_commit_records_when_run() -> None:

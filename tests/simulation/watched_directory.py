@@ -11,7 +11,7 @@ from raft.types import Batch, ElectionState, NodeId, Offset, OffsetAndEpoch
 from tests.simulation.broken import BrokenInvariantError
 from tests.simulation.committed_log import CommittedLog
 from tests.simulation.log_model import Entry
-from tests.simulation.written_log import WrittenLog
+from tests.simulation.log_on_disk import LogOnDisk
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,11 +49,11 @@ class WatchedDirectory(ReplicaDirectory):
     """
 
     truncations = 0
-    _written: WrittenLog
+    _written: LogOnDisk
     _committed: CommittedLog
     _listener: DirectoryListener
 
-    def watch(self, written: WrittenLog, committed: CommittedLog, listener: DirectoryListener) -> None:
+    def watch(self, written: LogOnDisk, committed: CommittedLog, listener: DirectoryListener) -> None:
         """Begin to report.
 
         Args:
@@ -96,9 +96,9 @@ class WatchedDirectory(ReplicaDirectory):
         self.truncations += 1
         self._listener.snapshot_installed(contents.end)
 
-    def cut(self, start: OffsetAndEpoch) -> None:
+    def delete_before(self, start: OffsetAndEpoch) -> None:
         """See `ReplicaDirectory.cut`."""
-        super().cut(start)
+        super().delete_before(start)
         self._listener.log_cut(start)
 
     def finish_snapshot(self, snapshot: OffsetAndEpoch) -> int:

@@ -7,25 +7,28 @@ compared with what was written.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from subprocess import SubprocessError
 
-from raft.errors import RaftError
 from raft.records.batch import read_records
 from raft.records.batches import read_batches
 from raft.records.record import Record
-from tests.soak.clients.state_readers import LibrdkafkaStateReader, OurStateReader, StateReader
-from tests.soak.clients.state_writer import StateWriter
+from tests.harness.clients.state_readers import LibrdkafkaStateReader, OurStateReader, StateReader
+from tests.harness.clients.state_writer import StateWriter
+from tests.harness.figures import fault_counts, rows_of_faults, table
+from tests.harness.outcome import Outcome
+from tests.harness.quorum import IMPATIENT_MS, PATIENT_MS, Quorum, running_quorum
+from tests.harness.quorum_checks import leader_changes, wrong_after_stop
+from tests.harness.run import Run, Tell
 from tests.soak.crowd import outsiders
-from tests.soak.nemesis import EndedFault, Nemesis
-from tests.soak.quorum import PATIENT_MS, Quorum, running_quorum
-from tests.soak.run import Plan
+from tests.soak.nemesis import QuorumNemesis
+from tests.soak.plan import Plan
 from tests.workload.history import History
 from tests.workload.state_model import StateModel, state_of
 from tests.workload.verdict import Verdict
+from tests.workload.worker import running, stop
 
 SETTINGS = {
     "cleanup.policy": "compact",
@@ -35,7 +38,6 @@ SETTINGS = {
 }
 """A snapshot every second or so, and as often a cut."""
 
-_IMPATIENT_MS = 1_500
 _LONGEST_PAUSE_S = 0.02
 _JOIN_S = 60.0
 _MADE = re.compile(r"made a snapshot of \d+ bytes")
@@ -67,54 +69,37 @@ class CompactedFigures:
     faults: Mapping[str, int]
 
     def __str__(self) -> str:
-        rows = [
-            (f"{self.leader_changes}", "leader changes"),
-            (f"{self.acknowledged}", f"records acknowledged, {self.unknown} of unknown outcome"),
-            (f"{self.snapshots}", f"snapshots made, {self.cuts} cuts"),
-            (f"{self.whole_reads}", "reads of the whole log"),
-            (f"{self.keys}", f"keys at the end, in {self.log_bytes} bytes of logs and snapshots of all nodes"),
-            (f"{sum(self.faults.values())}", "faults:"),
-            *((f"{count}", f"  {kind}") for kind, count in self.faults.items()),
-        ]
-        return "\n".join(f"{figure:>10}  {what}" for figure, what in rows)
+        return table(
+            [
+                (self.leader_changes, "leader changes"),
+                (self.acknowledged, f"records acknowledged, {self.unknown} of unknown outcome"),
+                (self.snapshots, f"snapshots made, {self.cuts} cuts"),
+                (self.whole_reads, "reads of the whole log"),
+                (self.keys, f"keys at the end, in {self.log_bytes} bytes of logs and snapshots of all nodes"),
+                (sum(self.faults.values()), "faults:"),
+                *rows_of_faults(self.faults),
+            ]
+        )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompactedOutcome:
-    """The result of a run."""
-
-    figures: CompactedFigures
-    verdict: Verdict
-
-
-def run_compacted(plan: Plan, folder: Path, tell: Callable[[str], None]) -> CompactedOutcome:
+def run_compacted(plan: Plan, folder: Path, tell: Tell) -> Outcome[CompactedFigures]:
     """Do the run.
 
     Args:
         plan: the options.
-        folder: exists; the logs and output of the nodes stay there.
+        folder: exists; the logs and output of the nodes and a list of the faults stay there.
         tell: gets a line after each fault.
     """
-    history, model = History(), StateModel()
-    ended: list[EndedFault] = []
-    complaints: list[str] = []
+    history, model, current = History(), StateModel(), Run(folder, tell)
     with running_quorum(folder, SETTINGS, is_secured=plan.secures, command=plan.command) as quorum:
-
-        def note(fault: EndedFault) -> None:
-            ended.append(fault)
-            tell(f"{fault.at_s:6.1f} s  {model.acknowledged_count:7} records  {fault.kind}: {fault.what}")
-
-        try:
-            _run_under_faults(plan, quorum, history, model, note)
-        except (AssertionError, RaftError, SubprocessError) as error:
-            complaints.append(f"the run ended early: {error}")
+        with current.to_its_end():
+            _run_under_faults(plan, quorum, history, model, current)
         quorum.kill()
     states = {node.name: state_of(records_on_disk(node.partition)) for node in quorum.nodes.values()}
-    complaints += [*history.complaints, *quorum.complaints(), *model.complaints(states)]
+    current.complain([*history.complaints, *wrong_after_stop(quorum), *model.complaints(states)])
     outputs = [node.output for node in quorum.nodes.values()]
-    kinds = [fault.kind for fault in ended]
     figures = CompactedFigures(
-        leader_changes=quorum.leader_changes(),
+        leader_changes=leader_changes(quorum),
         acknowledged=model.acknowledged_count,
         unknown=model.unknown_count,
         snapshots=sum(len(_MADE.findall(output)) for output in outputs),
@@ -122,9 +107,9 @@ def run_compacted(plan: Plan, folder: Path, tell: Callable[[str], None]) -> Comp
         whole_reads=len(model.reads),
         keys=len(states[quorum.nodes[1].name]),
         log_bytes=sum(_log_bytes(node.partition) for node in quorum.nodes.values()),
-        faults={kind: kinds.count(kind) for kind in sorted(set(kinds))},
+        faults=fault_counts(current.ended),
     )
-    return CompactedOutcome(figures=figures, verdict=Verdict(lost=(), doubled=(), broken=complaints))
+    return Outcome(figures=figures, verdict=Verdict(lost=(), doubled=(), broken=current.complaints))
 
 
 def records_on_disk(partition: Path) -> list[Record]:
@@ -144,33 +129,25 @@ def _log_bytes(partition: Path) -> int:
     return sum(path.stat().st_size for path in partition.iterdir() if path.suffix in (".log", ".checkpoint"))
 
 
-def _run_under_faults(
-    plan: Plan, quorum: Quorum, history: History, model: StateModel, note: Callable[[EndedFault], None]
-) -> None:
+def _run_under_faults(plan: Plan, quorum: Quorum, history: History, model: StateModel, current: Run) -> None:
     """Run clients and inject faults; return when no client writes, and all replicas are equal."""
     writers = [_writer(plan, number, quorum, history, model) for number in range(plan.writers)]
     readers = _readers(plan, quorum, history, model)
-    others = outsiders(quorum, history, seed=plan.seed)
-    for worker in (*writers, *readers, *others):
-        worker.start()
-    try:
-        nemesis = Nemesis(
+    workers = (*writers, *readers, *outsiders(quorum, history, seed=plan.seed))
+    with running(workers, longest_end_s=_JOIN_S):
+        nemesis = QuorumNemesis(
+            plan,
             quorum,
-            only=plan.only,
-            seed=plan.seed,
-            longest_fault_s=plan.longest_fault_s,
+            current,
+            progress=lambda: f"{model.acknowledged_count:7} records",
             count_appends=lambda: model.acknowledged_count,
-            tell=note,
         )
-        nemesis.inject_faults(plan.duration_s)
-    finally:
-        for worker in (*writers, *readers, *others):
-            worker.ask_to_stop()
-    for worker in (*writers, *readers, *others):
-        worker.join(_JOIN_S)
+        nemesis.inject_for(plan.duration_s)
+        stop(workers, within_s=_JOIN_S)
     quorum.settle()
     for reader in readers:
         reader.read_at_end()
+    current.look_at(quorum)
 
 
 def _writer(plan: Plan, number: int, quorum: Quorum, history: History, model: StateModel) -> StateWriter:
@@ -179,7 +156,7 @@ def _writer(plan: Plan, number: int, quorum: Quorum, history: History, model: St
         f"{'patient' if is_patient else 'impatient'}{number}",
         history,
         model,
-        quorum.settings(api_timeout_ms=PATIENT_MS if is_patient else _IMPATIENT_MS),
+        quorum.settings(api_timeout_ms=PATIENT_MS if is_patient else IMPATIENT_MS),
         Random(f"{plan.seed}-{number}"),
         longest_pause_s=_LONGEST_PAUSE_S,
     )

@@ -2,41 +2,35 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 from random import Random
-from types import TracebackType
-from typing import Self
 
 from raft.client import ReadFrom
 from raft.types import Offset
-from tests.soak.clients.appender import Appender
-from tests.soak.clients.keyed_writer import KeyedWriter
-from tests.soak.clients.latest_reader import LatestReader
-from tests.soak.clients.librdkafka import LibrdkafkaProducer, LibrdkafkaReader
-from tests.soak.clients.log_reader import LogReader
-from tests.soak.clients.multipart_writer import MultipartWriter
-from tests.soak.clients.outsider import ExpiringSession, Outsider
-from tests.soak.clients.program import Program
-from tests.soak.clients.readers import FreshReader, SessionReader
-from tests.soak.clients.stream_planner import StreamPlanner
-from tests.soak.clients.transactional_producer import TransactionalProducer
-from tests.soak.quorum import LONGEST_RECOVERY_S, PATIENT_MS, Quorum
-from tests.soak.quorum_security import OUTSIDER
+from tests.harness.clients.appender import Appender
+from tests.harness.clients.keyed_writer import KeyedWriter
+from tests.harness.clients.latest_reader import LatestReader
+from tests.harness.clients.librdkafka import LibrdkafkaProducer, LibrdkafkaReader
+from tests.harness.clients.log_reader import LogReader
+from tests.harness.clients.multipart_writer import MultipartWriter
+from tests.harness.clients.outsider import ExpiringSession, Outsider
+from tests.harness.clients.program import Program
+from tests.harness.clients.readers import FreshReader, SessionReader
+from tests.harness.clients.stream_planner import StreamPlanner
+from tests.harness.clients.transactional_producer import TransactionalProducer
+from tests.harness.quorum import IMPATIENT_MS, LONGEST_RECOVERY_S, PATIENT_MS, Quorum
+from tests.harness.quorum_security import OUTSIDER
 from tests.workload.history import History
-from tests.workload.worker import Worker
-
-IMPATIENT_MS = 1_500
-"""Appends time out during most faults, so that their outcome is unknown."""
+from tests.workload.worker import Worker, stop
 
 _KINDS = 8
 """Writers of as many kinds, counting both twins, take turns."""
 
 _LONGEST_PAUSE_S = 0.05
 _LIBRDKAFKA_PAUSE_S = 0.01
-_LONGEST_END_S = LONGEST_RECOVERY_S + 10.0
+LONGEST_END_S = LONGEST_RECOVERY_S + 10.0
+"""How long a client may need until it has ended, in seconds."""
 
 
 class Crowd:
@@ -86,23 +80,10 @@ class Crowd:
         self._stream_planner = StreamPlanner("stream", history, options, Random(f"{seed}-stream"))
         self._outsiders = outsiders(quorum, history, seed=seed)
 
-    def __enter__(self) -> Self:
-        for worker in self._workers:
-            worker.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        for worker in self._workers:
-            worker.ask_to_stop()
-        if isinstance(error, KeyboardInterrupt):
-            return
-        # After an error some still run. They are waited for, so that their appends in flight are noted.
-        deadline_s = time.monotonic() + _LONGEST_END_S
-        for worker in self._workers:
-            with suppress(AssertionError):
-                worker.join(max(0.0, deadline_s - time.monotonic()))
+    @property
+    def workers(self) -> Sequence[Worker]:
+        """All clients."""
+        return [*self._other_workers, *self._log_readers]
 
     def stop_writing(self) -> None:
         """Stop the writers and the readers that open sessions, and wait until they have ended.
@@ -110,7 +91,7 @@ class Crowd:
         Raises:
             AssertionError: one does not end.
         """
-        _stop([*self._writers, self._latest_reader, self._fresh_reader, self._stream_planner, *self._outsiders])
+        stop(self._other_workers, within_s=LONGEST_END_S)
 
     def read_to(self, last_offset: Offset) -> None:
         """Wait until the readers of the whole log have read the record at this offset and ended.
@@ -121,13 +102,12 @@ class Crowd:
         for reader in self._log_readers:
             reader.read_to(last_offset)
         for reader in self._log_readers:
-            reader.join(_LONGEST_END_S)
+            reader.join(LONGEST_END_S)
 
     @property
-    def _workers(self) -> Sequence[Worker]:
+    def _other_workers(self) -> Sequence[Worker]:
         return [
             *self._writers,
-            *self._log_readers,
             self._latest_reader,
             self._fresh_reader,
             self._stream_planner,
@@ -180,10 +160,3 @@ def outsiders(quorum: Quorum, history: History, *, seed: int) -> Sequence[Worker
         Outsider("outsider", history, quorum, security, settings, Random(f"{seed}-outsider")),
         ExpiringSession("session-end", history, quorum, security, Random(f"{seed}-session-end")),
     )
-
-
-def _stop(workers: Sequence[Worker]) -> None:
-    for worker in workers:
-        worker.ask_to_stop()
-    for worker in workers:
-        worker.join(_LONGEST_END_S)

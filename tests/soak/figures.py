@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tests.soak.nemesis import EndedFault
+from tests.harness.figures import fault_counts, rows_of_faults, slowest_recovery_s, table
+from tests.harness.run import EndedFault
 from tests.workload import checks
 from tests.workload.history import History
 from tests.workload.replica import Replica
@@ -63,7 +64,6 @@ class Figures:
         writes = checks.writes_of(history.all_appends)
         logged = {value for _, value in visible.records}
         unknown = [write for write in writes if write.acknowledged_ns is None]
-        kinds = [fault.kind for fault in ended]
         committed = sum(transaction.is_committed for transaction in visible.transactions)
         staleness = checks.staleness_ms(
             history.reads,
@@ -85,23 +85,24 @@ class Figures:
             other_reads=sum(read.is_of_reader for read in history.reads),
             looks=sum(read.is_latest for read in history.reads),
             stalest_ms=max((late_ms for late_ms, _ in staleness), default=0.0),
-            slowest_recovery_s=max((fault.recovery_s for fault in ended), default=0.0),
-            faults={kind: kinds.count(kind) for kind in sorted(set(kinds))},
+            slowest_recovery_s=slowest_recovery_s(ended),
+            faults=fault_counts(ended),
             refused=dict(sorted(refused.items())),
         )
 
     def __str__(self) -> str:
-        rows = [
-            (f"{self.leader_changes}", "leader changes"),
-            (f"{self.acknowledged}", f"appends acknowledged, in {self.batches} batches"),
-            (f"{self.unknown}", f"appends of unknown outcome, {self.unknown_in_log} of them in the log"),
-            (f"{self.committed}", f"transactions and parts committed, {self.aborted} aborted"),
-            (f"{self.reads}", f"reads, in {self.sessions} sessions, {self.other_reads} of nodes that did not lead"),
-            (f"{self.looks}", "ends of the log that a leader had confirmed"),
-            (f"{self.stalest_ms:.0f} ms", "longest time that a session did not see an acknowledged record"),
-            (f"{self.slowest_recovery_s:.1f} s", "longest time from the end of a fault until appends succeeded"),
-            (f"{sum(self.faults.values())}", "faults:"),
-            *((f"{count}", f"  {kind}") for kind, count in self.faults.items()),
-            *((f"{count}", f"refused: {what}") for what, count in self.refused.items()),
-        ]
-        return "\n".join(f"{figure:>10}  {what}" for figure, what in rows)
+        return table(
+            [
+                (self.leader_changes, "leader changes"),
+                (self.acknowledged, f"appends acknowledged, in {self.batches} batches"),
+                (self.unknown, f"appends of unknown outcome, {self.unknown_in_log} of them in the log"),
+                (self.committed, f"transactions and parts committed, {self.aborted} aborted"),
+                (self.reads, f"reads, in {self.sessions} sessions, {self.other_reads} of nodes that did not lead"),
+                (self.looks, "ends of the log that a leader had confirmed"),
+                (f"{self.stalest_ms:.0f} ms", "longest time that a session did not see an acknowledged record"),
+                (f"{self.slowest_recovery_s:.1f} s", "longest time from the end of a fault until appends succeeded"),
+                (sum(self.faults.values()), "faults:"),
+                *rows_of_faults(self.faults),
+                *((count, f"refused: {what}") for what, count in self.refused.items()),
+            ]
+        )

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from raft.types import Offset
+from tests.harness.outcome import Outcome
+from tests.harness.run import Tell
+from tests.harness.security_faults import SECURITY_FAULTS
 from tests.processes.endings import left_behind
 from tests.soak import __main__ as command
-from tests.soak.compacted_run import CompactedFigures, CompactedOutcome, run_compacted
-from tests.soak.faults import FAULTS
+from tests.soak.compacted_run import CompactedFigures, run_compacted
 from tests.soak.figures import Figures
-from tests.soak.run import Outcome, Plan, run
-from tests.soak.security_faults import SECURITY_FAULTS
+from tests.soak.plan import FAULTS, Plan
+from tests.soak.run import run
 from tests.workload.history import Append, History, Read, Transaction
 from tests.workload.verdict import Verdict
 
@@ -95,7 +96,7 @@ def test_command_prints_figures_and_verdict_and_keeps_the_files_of_a_run_that_fa
 ) -> None:
     seen: list[tuple[Plan, Path]] = []
 
-    def pretend(plan: Plan, folder: Path, tell: Callable[[str], None]) -> Outcome:
+    def pretend(plan: Plan, folder: Path, tell: Tell) -> Outcome[Figures]:
         seen.append((plan, folder))
         tell("a fault")
         return Outcome(figures=FIGURES, verdict=verdict)
@@ -134,10 +135,10 @@ def test_command_says_that_the_run_compacts(
         faults={"all killed": 2},
     )
     verdict = Verdict(lost=[], doubled=[], broken=["a key is lost"])
-    outcome = CompactedOutcome(figures=figures, verdict=verdict)
+    outcome = Outcome(figures=figures, verdict=verdict)
     folders: list[Path] = []
 
-    def pretend(_plan: Plan, folder: Path, _tell: Callable[[str], None]) -> CompactedOutcome:
+    def pretend(_plan: Plan, folder: Path, _tell: Tell) -> Outcome[CompactedFigures]:
         folders.append(folder)
         return outcome
 
@@ -169,7 +170,7 @@ def test_kinds_of_faults_can_be_chosen_and_the_nodes_can_have_a_bug(
 ) -> None:
     plans: list[Plan] = []
 
-    def pretend(plan: Plan, folder: Path, _tell: Callable[[str], None]) -> Outcome:
+    def pretend(plan: Plan, folder: Path, _tell: Tell) -> Outcome[Figures]:
         plans.append(plan)
         folder.rmdir()
         return Outcome(figures=FIGURES, verdict=Verdict(lost=[], doubled=[], broken=["it is found"]))

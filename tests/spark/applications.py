@@ -9,9 +9,8 @@ from contextlib import suppress
 
 import psutil
 
+from tests.hang import HANG_S
 from tests.processes.piped_process import PipedProcess
-
-_LIMIT_S = 120
 
 
 class Application(PipedProcess):
@@ -36,10 +35,10 @@ class Application(PipedProcess):
         # If two threads wait for one process, the later one gets a wrong exit code and keeps it.
         self._waiting = threading.Lock()
 
-    def line(self, *, within_s: float = _LIMIT_S) -> str:
+    def line(self, *, within_s: float = HANG_S) -> str:
         return super().line(within_s=within_s)
 
-    def wait(self, *, within_s: float = _LIMIT_S) -> int:
+    def wait(self, *, within_s: float = HANG_S) -> int:
         with self._waiting:
             return super().wait(within_s=within_s)
 

@@ -9,8 +9,8 @@ from typing import Any, Self
 from pyspark.sql import DataFrame, SparkSession
 
 from raft.client import Client, ClientSettings
+from raft.config.endpoints import addresses
 from raft.config.security import NO_SECURITY, ClientSecurity, client_security
-from raft.config.values import addresses
 from raft.local import LocalQuorum
 
 SERVERS = "kraft.bootstrap.servers"

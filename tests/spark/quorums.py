@@ -14,15 +14,14 @@ from pyspark import SparkFiles
 from pyspark.sql import SparkSession
 
 from datasource.spark_files import HANDED_PREFIX
-from kraft_spark.handing_over import hand_over
+from kraft_spark.handover import hand_over
 from kraft_spark.spark_application import SparkApplication
 from raft.local import LocalQuorum
 from raft.local.ports import free_ports
 from raft.types import Endpoint, NodeId
+from tests.hang import HANG_S
 from tests.network.produce_proxy import ProduceProxy
 from tests.node.harness.waiting import eventually
-
-_LIMIT_S = 30.0
 
 
 @contextmanager
@@ -79,7 +78,7 @@ def kill(quorum: LocalQuorum, *node_ids: NodeId, with_signal: signal.Signals = s
     eventually(
         lambda: all(quorum.pids.get(node_id) not in (None, before[node_id]) for node_id in node_ids),
         f"voters {node_ids} run again",
-        within_s=_LIMIT_S,
+        within_s=HANG_S,
     )
     leader_of(quorum)
 

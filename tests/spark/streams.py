@@ -12,10 +12,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
+from tests.hang import HANG_S
 from tests.node.harness.waiting import eventually
 from tests.spark.frames import SERVERS
 
-LIMIT_S = 60
 _LOOK_S = 0.05
 
 
@@ -72,7 +72,7 @@ class Delivered:
 def run_to_end(query: StreamingQuery) -> None:
     """Wait until a query ends by itself; raise its error if it failed."""
     try:
-        assert query.awaitTermination(LIMIT_S), f"the query still runs after {LIMIT_S} s: {query.lastProgress}"
+        assert query.awaitTermination(HANG_S), f"the query still runs after {HANG_S} s: {query.lastProgress}"
     finally:
         query.stop()
 
@@ -88,7 +88,7 @@ def wait_until(is_so: Callable[[], bool], what: str, *queries: StreamingQuery) -
                 raise error
         return False
 
-    eventually(look, what, within_s=LIMIT_S, every_s=_LOOK_S)
+    eventually(look, what, within_s=HANG_S, every_s=_LOOK_S)
 
 
 class Input:

@@ -183,3 +183,32 @@ def test_sql_reads_and_writes_the_log_when_the_statement_has_the_options(frames:
         spark.catalog.dropTempView("log_view")
 
     assert [tuple(row) for row in by_table] == [tuple(row) for row in by_view] == [(start, "by sql")]
+
+
+@pytest.mark.rule("READ-10")
+@pytest.mark.parametrize(
+    ("condition", "pushed"),
+    [
+        pytest.param("offset >= {start} + 40 and offset < {start} + 45", "GreaterThanOrEqual", id="offset"),
+        pytest.param("timestamp >= '{time}' and offset > {start} + 97", "GreaterThan", id="timestamp"),
+    ],
+)
+def test_read_of_some_offsets_is_the_same_when_spark_hands_the_condition_over(
+    frames: Frames, spark: SparkSession, condition: str, pushed: str
+) -> None:
+    start = frames.end()
+    frames.write(spark.range(100).selectExpr("cast(id as string) as value").coalesce(1))
+    whole = frames.read(startingOffsets=start)
+    condition = condition.format(start=start, time=whole.agg({"timestamp": "min"}).collect()[0][0])
+    expected = sorted(whole.where(condition).collect())
+
+    spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")
+    try:
+        found = frames.read(startingOffsets=start).where(condition)
+        assert sorted(found.collect()) == expected
+        mode = spark._jvm.org.apache.spark.sql.execution.ExplainMode.fromString("formatted")  # type: ignore[union-attr]
+        shown = found._jdf.queryExecution().explainString(mode)
+    finally:
+        spark.conf.unset("spark.sql.python.filterPushdown.enabled")
+    assert expected
+    assert [line for line in shown.splitlines() if "PushedFilters" in line and pushed in line], shown

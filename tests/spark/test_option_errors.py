@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 from pyspark.errors import AnalysisException, StreamingQueryException
 
-from datasource.options import CLIENT_NAMES, READ_NAMES, SECURITY_NAMES, WRITE_NAMES
+from datasource.client_options import CONFIG_FILE, SECURITY_NAMES
+from datasource.option import Use
+from datasource.options import OPTIONS
 from tests.spark.frames import SERVERS, Frames
 from tests.spark.streams import Input, into_log, run_to_end
 
@@ -58,8 +60,11 @@ def said_of(name: str, value: str, message: str) -> str:
 
 
 def test_tables_have_every_option() -> None:
-    assert {*WRONG_OF_READS, *SECURITY_NAMES} == {*CLIENT_NAMES, *READ_NAMES}
-    assert {*WRONG_OF_WRITES, *SECURITY_NAMES} == {*CLIENT_NAMES, *WRITE_NAMES}
+    reads = {row.name for row in OPTIONS if row.uses & Use.READ}
+    writes = {row.name for row in OPTIONS if row.uses & Use.WRITE}
+
+    assert {*WRONG_OF_READS, *SECURITY_NAMES, CONFIG_FILE} == reads
+    assert {*WRONG_OF_WRITES, *SECURITY_NAMES, CONFIG_FILE} == writes
 
 
 @pytest.mark.kafka_suite(5, 31)

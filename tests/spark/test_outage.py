@@ -41,10 +41,10 @@ def test_stream_says_what_it_waits_for(quorum: LocalQuorum, tmp_path: Path) -> N
         assert application.line() == "reads"
         os.kill(pid, signal.SIGSTOP)
         try:
-            eventually(lambda: WAITS.search(application.errors) is not None, "it says that it waits", within_s=50)
+            eventually(lambda: WAITS.search(application.errors) is not None, "it says that it waits")
         finally:
             os.kill(pid, signal.SIGCONT)
-        eventually(lambda: GOES_ON.search(application.errors) is not None, "it says that it goes on", within_s=50)
+        eventually(lambda: GOES_ON.search(application.errors) is not None, "it says that it goes on")
         application.close_input()
         assert application.line() == "active"
         assert application.wait() == 0

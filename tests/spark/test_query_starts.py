@@ -5,7 +5,6 @@ After Spark's KafkaMicroBatchSourceSuite.
 
 from __future__ import annotations
 
-import json
 import time
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from pyspark.errors import StreamingQueryException
 
 from tests.spark.frames import Frames, numbered
 from tests.spark.lone_log import LoneLog
-from tests.spark.streams import Checkpoint, Delivered
+from tests.spark.streams import Delivered
 
 pytestmark = pytest.mark.spark
 
@@ -123,23 +122,6 @@ def test_query_waits_for_new_rows_when_no_row_has_its_starting_time_and_the_opti
     delivered.run()
 
     assert delivered.values == numbered("new", 3)
-
-
-@pytest.mark.kafka_suite(9)
-def test_checkpoint_of_an_older_version_is_continued(lone_log: LoneLog, log_frames: Frames, tmp_path: Path) -> None:
-    lone_log.append(numbered("row", 3))
-    checkpoint = Checkpoint(tmp_path / "checkpoint")
-    Delivered(log_frames.stream(startingOffsets="earliest"), checkpoint.path).run()
-    offset = json.loads(checkpoint.offset(0))
-    del offset["checksum"]
-    checkpoint.write_offset(0, json.dumps(offset | {"version": 1}))
-    lone_log.append(numbered("row", 2, start=3))
-
-    continued = Delivered(log_frames.stream(), checkpoint.path)
-    continued.run()
-
-    assert continued.batches == {1: numbered("row", 2, start=3)}
-    assert json.loads(checkpoint.offset(1))["version"] == 2
 
 
 @pytest.mark.kafka_suite(8)

@@ -45,7 +45,7 @@ def another_leader_than(quorum: NodeQuorum, failed: NodeProcess) -> int:
     """Wait for a leader that is not the one that failed; return its id."""
     with quorum.client() as client:
         others = [each for each, node in quorum.nodes.items() if node is not failed]
-        eventually(lambda: client.describe_quorum().leader_id in others, "another leader", within_s=30)
+        eventually(lambda: client.describe_quorum().leader_id in others, "another leader")
         return client.describe_quorum().leader_id
 
 

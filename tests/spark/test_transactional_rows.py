@@ -12,14 +12,13 @@ import pytest
 from confluent_kafka import Producer
 
 from raft.local import LocalQuorum
+from tests.hang import HANG_S
 from tests.java.librdkafka import settings_of
 from tests.node.harness.properties import TOPIC
 from tests.spark.frames import Frames
 from tests.spark.streams import Delivered
 
 pytestmark = pytest.mark.spark
-
-LIMIT_S = 60
 
 
 class Transactions:
@@ -29,20 +28,20 @@ class Transactions:
         credentials = settings_of(quorum.client_properties)
         servers = {"bootstrap.servers": quorum.bootstrap_servers}
         self._producer = Producer({"transactional.id": name, **servers, **credentials})
-        self._producer.init_transactions(LIMIT_S)
+        self._producer.init_transactions(HANG_S)
 
     def begin(self, values: range) -> None:
         """Begin a transaction and append its rows."""
         self._producer.begin_transaction()
         for value in values:
             self._producer.produce(TOPIC, value=str(value))
-        assert self._producer.flush(LIMIT_S) == 0
+        assert self._producer.flush(HANG_S) == 0
 
     def commit(self) -> None:
-        self._producer.commit_transaction(LIMIT_S)
+        self._producer.commit_transaction(HANG_S)
 
     def abort(self) -> None:
-        self._producer.abort_transaction(LIMIT_S)
+        self._producer.abort_transaction(HANG_S)
 
     def close(self) -> None:
         """End the producer, which would report the end of the quorum otherwise."""

@@ -13,6 +13,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from tests.hang import HANG_S
 from tests.spark.frames import numbered
 from tests.spark.lone_log import LoneLog
 from tests.spark.streams import Checkpoint, Delivered, Input, into_log, run_to_end, wait_until
@@ -21,14 +22,13 @@ pytestmark = pytest.mark.spark
 
 PATIENT = {"kraft.default.api.timeout.ms": 3_600_000}
 IMPATIENT = {"kraft.default.api.timeout.ms": 3_000}
-LIMIT_S = 60
 
 
 def stops(query: StreamingQuery) -> bool:
     """Stop a query; return whether that ended."""
     stopping = threading.Thread(target=query.stop, daemon=True)
     stopping.start()
-    stopping.join(LIMIT_S)
+    stopping.join(HANG_S)
     return not stopping.is_alive()
 
 
@@ -63,7 +63,7 @@ def test_look_up_that_fails_changes_no_offset_and_loses_no_row(lone_log: LoneLog
 
         lone_log.stop()
         with pytest.raises(StreamingQueryException, match="QuorumUn"):
-            query.awaitTermination(LIMIT_S)
+            query.awaitTermination(HANG_S)
     finally:
         query.stop()
     assert (checkpoint.planned, checkpoint.offset(0)) == ([0], before)

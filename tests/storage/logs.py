@@ -16,7 +16,7 @@ from raft.storage.files import Files
 from raft.storage.index import OFFSET_ENTRY, TIME_ENTRY
 from raft.storage.log import Log
 from raft.storage.log_config import LogConfig
-from raft.storage.log_opening import Replay
+from raft.storage.opened_log import Replay
 from raft.storage.recovery_point import RECOVERY_POINT_NAME, RecoveryPoint
 from raft.transactions import ProducerState, SnapshotSummary
 from raft.types import LOG_BEGIN, Batch, BatchHeader, Epoch, EpochStart, Offset, OffsetAndEpoch

@@ -17,7 +17,7 @@ def store_of_single_batches() -> Store:
     store = Store(MemoryFiles())
     for epoch, key in enumerate("abcdef", start=1):
         store.write(key, epoch=epoch)
-    store.cut()
+    store.delete_before()
     store.write("g", "h", epoch=6)
     return store
 
@@ -60,7 +60,7 @@ def test_count_ends_after_the_most_headers_that_one_request_may_read(monkeypatch
 def test_count_ends_within_a_batch_of_the_snapshot(end: int) -> None:
     store = Store(MemoryFiles())
     store.write("a", "b", "c")
-    store.cut()
+    store.delete_before()
 
     assert count(store, 99, end=end) == end
 
@@ -72,7 +72,7 @@ def test_nothing_is_counted_when_another_snapshot_takes_the_place_meanwhile(monk
     pieces = end_of_data(store.log, start_offset=Offset(0), max_records=99, end_offset=store.log.end_offset)
     next(pieces)
 
-    store.cut()
+    store.delete_before()
 
     with pytest.raises(StopIteration) as end:
         next(pieces)

@@ -87,10 +87,10 @@ class Store:
         self.directory.finish_snapshot(order.end)
         return order.end
 
-    def cut(self) -> OffsetAndEpoch:
+    def delete_before(self) -> OffsetAndEpoch:
         """Make a snapshot, and let the log begin at its end."""
         end = self.snapshot()
-        self.directory.cut(end)
+        self.directory.delete_before(end)
         return end
 
     def reopened(self) -> Store:
@@ -117,7 +117,7 @@ def a_cut_store(files: Files) -> Store:
     store.write("d", epoch=2)
     store.write("a", "a", epoch=2)
     store.write("b", "c", epoch=4)
-    assert store.cut() == OffsetAndEpoch(offset=Offset(8), epoch=Epoch(4))
+    assert store.delete_before() == OffsetAndEpoch(offset=Offset(8), epoch=Epoch(4))
     store.write("d", "e", epoch=4)
     return store
 
@@ -145,7 +145,7 @@ def test_reader_of_a_log_that_keeps_no_records_finds_nothing_before_it(files: Fi
     store = Store(files, LogConfig())
     store.write("a", "b")
     end = store.snapshot(keeps_records=False)
-    store.directory.cut(end)
+    store.directory.delete_before(end)
     store.write("c")
 
     assert (store.log.compacted, store.log.readable_from) == (None, 2)
@@ -158,7 +158,7 @@ def test_reader_of_a_log_that_keeps_no_records_finds_nothing_before_it(files: Fi
 def test_next_snapshot_is_made_from_the_one_before_and_the_segments_behind_it(files: Files) -> None:
     store = a_cut_store(files)
 
-    store.cut()
+    store.delete_before()
 
     assert read(store, 0) == [(5, b"a"), (6, b"b"), (7, b"c"), (8, b"d"), (9, b"e")]
     assert [(start.epoch, start.start_offset) for start in store.log.epochs] == [(1, 0), (2, 3), (4, 6)]
@@ -171,7 +171,7 @@ def test_reader_gets_to_the_end_of_a_snapshot_whose_last_records_are_missing(fil
     store.write("a", "b")
     store.write("b")
     store.append(leader_change(3, epoch=2))
-    store.cut()
+    store.delete_before()
 
     data = store.log.read(Offset(0), max_bytes=1 << 20, end_offset=store.log.end_offset)
 
@@ -185,7 +185,7 @@ def test_records_are_compressed_as_they_were(files: Files) -> None:
     store.write("a", "b")
     store.write("c", "d", compression=Compression.ZSTD)
     store.write("e")
-    store.cut()
+    store.delete_before()
 
     data = store.log.read(Offset(0), max_bytes=1 << 20, end_offset=store.log.end_offset)
 
@@ -292,13 +292,13 @@ def test_log_is_whole_when_the_power_fails_at_any_call_while_it_is_compacted() -
     def prepare(files: MemoryFiles) -> None:
         store = Store(files)
         store.write("a", "b", "c")
-        store.cut()
+        store.delete_before()
         store.write("d", "a")
         store.directory.close()
 
     def act(files: MemoryFiles) -> None:
         store = Store(files)
-        store.cut()
+        store.delete_before()
         store.write("e")
         store.directory.close()
 

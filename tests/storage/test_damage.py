@@ -352,9 +352,9 @@ def test_known_damage_follows_the_log() -> None:
     assert known.first_behind(Offset(5), "log") == part(3, 6)
     known.truncate(Offset(8))
     assert [each.start_offset for each in known.parts] == [0, 3]
-    known.cut(Offset(5))
+    known.delete_before(Offset(5))
     assert [each.start_offset for each in known.parts] == [0, 3], "its range reaches behind the start"
-    known.cut(Offset(6))
+    known.delete_before(Offset(6))
     assert known.parts == ()
     known.add(part(8, 9))
     known.clear()

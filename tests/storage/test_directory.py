@@ -6,10 +6,10 @@ import pytest
 
 from raft.errors import ConfigError, CorruptBatchError, StorageError
 from raft.storage.directory import ReplicaDirectory
-from raft.storage.directory_opening import ReplicaIdentity
 from raft.storage.disk import DiskFiles
 from raft.storage.files import DirectoryLockedError, Files
 from raft.storage.log_config import LogConfig
+from raft.storage.opened_directory import ReplicaIdentity
 from raft.storage.recovery_point import RECOVERY_POINT_NAME, RecoveryPoint
 from raft.storage.restore_mark import RESTORE_MARK_NAME
 from raft.transactions import ProducerState

@@ -11,7 +11,7 @@ from raft.records.header_fields import HEADER
 from raft.storage.directory_check import DirectoryCheck
 from raft.storage.files import DirectoryLockedError
 from raft.storage.index import TIME_ENTRY
-from raft.storage.log_check import Finding, State
+from raft.storage.log_check import Finding, LogFinding
 from raft.storage.log_config import LogConfig
 from raft.storage.recovery_point import RECOVERY_POINT_NAME, RecoveryPoint
 from raft.transactions import ProducerState
@@ -72,8 +72,8 @@ def repaired(files: MemoryFiles) -> list[str]:
         check.close()
 
 
-def bad(files: MemoryFiles) -> list[tuple[str, State]]:
-    return [(each.name, each.state) for each in checked(files) if each.state is not State.SOUND]
+def bad(files: MemoryFiles) -> list[tuple[str, LogFinding]]:
+    return [(each.name, each.state) for each in checked(files) if each.state is not LogFinding.SOUND]
 
 
 def contents(files: MemoryFiles) -> dict[str, bytes]:
@@ -103,7 +103,7 @@ def test_every_damaged_segment_below_the_recovery_point_is_named_and_none_is_cha
     found = bad(files)
     done = repaired(files)
 
-    assert found == [(name, State.LOST) for name in damaged]
+    assert found == [(name, LogFinding.LOST) for name in damaged]
     assert (done, contents(files)) == ([], before)
 
 
@@ -115,8 +115,8 @@ def test_missing_segment_is_lost() -> None:
     last_gone = stopped_node()
     last_gone.remove(segments(last_gone)[-1])
 
-    assert bad(files) == [(following, State.LOST)]
-    assert bad(last_gone) == [(PARTITION, State.LOST)]
+    assert bad(files) == [(following, LogFinding.LOST)]
+    assert bad(last_gone) == [(PARTITION, LogFinding.LOST)]
 
 
 @pytest.mark.rule("LOG-19")
@@ -130,7 +130,7 @@ def test_torn_end_is_left_to_the_next_start() -> None:
     done = repaired(files)
     directory = opened(files, config=SMALL)
 
-    assert found == [(last, State.TORN)]
+    assert found == [(last, LogFinding.TORN)]
     assert done == []
     assert directory.log.end_offset == END - 2
 
@@ -149,7 +149,7 @@ def test_damage_above_the_recovery_point_with_whole_batches_behind_is_truncated_
     found = bad(files)
     done = repaired(files)
 
-    assert found == [(damaged, State.UNCLEAR)]
+    assert found == [(damaged, LogFinding.UNCLEAR)]
     assert done == [f"truncated memory:/{damaged} at byte 0: the log ends at offset {base} now"]
     directory = opened(files, config=SMALL)
     assert directory.log.end_offset == base
@@ -169,7 +169,7 @@ def test_stale_index_is_named_and_made_again_after_a_repair(suffix: str, place: 
     found = bad(files)
     done = repaired(files)
 
-    assert found == [(name, State.STALE)]
+    assert found == [(name, LogFinding.STALE)]
     assert done == [f"removed memory:/{name}: the next start makes it again"]
     directory = opened(files, config=SMALL)
     assert directory.log.end_offset == END
@@ -209,7 +209,7 @@ def test_missing_file_is_no_damage_and_made_by_the_next_start(stopped: Callable[
     found = bad(files)
     opened(files, config=SMALL).close()
 
-    assert found == [(name, State.MISSING)]
+    assert found == [(name, LogFinding.MISSING)]
     assert bad(files) == []
 
 
@@ -239,7 +239,7 @@ def test_time_that_no_batch_confirms_is_stale(entry: tuple[int, int]) -> None:
     files.put(name, before + TIME_ENTRY.pack(entry[0], entry[1] - LAST) + last)
 
     assert sound == []
-    assert bad(files) == [(name, State.STALE)]
+    assert bad(files) == [(name, LogFinding.STALE)]
 
 
 @pytest.mark.parametrize("content", [b"rubbish", b"0\n1\n7 0\n"], ids=["rubbish", "another epoch"])
@@ -252,7 +252,7 @@ def test_stale_epochs_are_named_and_made_again_after_a_repair(content: bytes) ->
     repaired(files)
     opened(files, config=SMALL).close()
 
-    assert found == [(name, State.STALE)]
+    assert found == [(name, LogFinding.STALE)]
     assert bad(files) == []
 
 
@@ -265,7 +265,7 @@ def test_damaged_mark_of_the_last_flush_is_stale() -> None:
     found = bad(files)
     repaired(files)
 
-    assert found == [(name, State.STALE)]
+    assert found == [(name, LogFinding.STALE)]
     assert not files.exists(name)
 
 
@@ -274,7 +274,7 @@ def test_unreadable_file_that_follows_from_nothing_is_lost(name: str) -> None:
     files = stopped_node()
     files.put(f"{PARTITION}/{name}", b"rubbish")
 
-    assert (f"{PARTITION}/{name}", State.LOST) in bad(files)
+    assert (f"{PARTITION}/{name}", LogFinding.LOST) in bad(files)
 
 
 @pytest.mark.rule("STATE-19")
@@ -282,7 +282,7 @@ def test_missing_election_state_of_a_log_with_records_is_lost() -> None:
     files = stopped_node()
     files.remove(f"{PARTITION}/quorum-state")
 
-    assert bad(files) == [(f"{PARTITION}/quorum-state", State.LOST)]
+    assert bad(files) == [(f"{PARTITION}/quorum-state", LogFinding.LOST)]
 
 
 @pytest.mark.rule("STATE-7", "STATE-19")
@@ -330,7 +330,7 @@ def test_snapshot_of_a_log_is_checked_and_damage_in_it_is_lost() -> None:
     files.flip_bit(f"{PARTITION}/{name}", len(files.read(f"{PARTITION}/{name}")) - 1)
 
     assert sound == []
-    assert (f"{PARTITION}/{name}", State.LOST) in bad(files)
+    assert (f"{PARTITION}/{name}", LogFinding.LOST) in bad(files)
 
 
 @pytest.mark.rule("LOG-13")
@@ -342,7 +342,7 @@ def test_gap_between_segments_above_the_recovery_point_is_truncated_by_a_repair(
     found = bad(files)
     done = repaired(files)
 
-    assert found == [(following, State.UNCLEAR)]
+    assert found == [(following, LogFinding.UNCLEAR)]
     assert len(done) == 1
     directory = opened(files, config=SMALL)
     assert directory.log.end_offset == base_offset(gone)
@@ -357,7 +357,7 @@ def test_index_of_aborted_transactions_is_compared_with_the_markers() -> None:
     files.flip_bit(name, 5)
 
     assert sound == []
-    assert bad(files) == [(name, State.STALE)]
+    assert bad(files) == [(name, LogFinding.STALE)]
 
 
 @pytest.mark.rule("LOG-13")
@@ -366,10 +366,10 @@ def test_whole_batch_in_a_later_segment_makes_damage_at_the_end_of_one_unclear()
     damaged = segments(files)[1]
     files.flip_bit(damaged, len(files.read(damaged)) - 1)
 
-    (finding,) = [each for each in checked(files) if each.state is not State.SOUND]
+    (finding,) = [each for each in checked(files) if each.state is not LogFinding.SOUND]
 
     behind = base_offset(segments(files)[2])
-    assert (finding.name, finding.state) == (damaged, State.UNCLEAR)
+    assert (finding.name, finding.state) == (damaged, LogFinding.UNCLEAR)
     assert f"a whole batch at offset {behind} follows" in finding.detail
 
 
@@ -383,5 +383,5 @@ def test_missing_batch_is_named_with_the_offset_that_is_expected_there() -> None
 
     (finding,) = [each for each in checked(files) if each.name == name]
 
-    assert finding.state is State.LOST
+    assert finding.state is LogFinding.LOST
     assert "batch at offset 4 of epoch 1, expected offset 2 of epoch 1 or later" in finding.detail

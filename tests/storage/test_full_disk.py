@@ -11,13 +11,13 @@ import pytest
 from raft.errors import DiskFullError, StorageError
 from raft.storage.atomic_file import replace_file
 from raft.storage.directory import ReplicaDirectory
-from raft.storage.directory_opening import ReplicaIdentity
 from raft.storage.disk import DiskFiles
 from raft.storage.election_state import ElectionStateFile
 from raft.storage.epoch_checkpoint import EPOCH_CHECKPOINT_NAME, mend_epochs, read_epochs
 from raft.storage.files import refused
 from raft.storage.grown_file import made_equal
 from raft.storage.log_config import LogConfig
+from raft.storage.opened_directory import ReplicaIdentity
 from raft.transactions import AbortedTransaction
 from raft.types import ElectionState, Epoch, EpochStart, NodeId, Offset, OffsetAndEpoch, Uuid
 from tests.memory_files.files import Call, MemoryFiles

@@ -130,7 +130,7 @@ def test_log_that_is_cut_while_it_is_checked_is_sound() -> None:
     start = log.segment_bases[2]
     end = log.header_of(Offset(start - 1))
 
-    log.cut(type(log.end)(epoch=end.epoch, offset=start))
+    log.delete_before(type(log.end)(epoch=end.epoch, offset=start))
 
     assert pass_of(scrub).damage == ()
 
@@ -172,7 +172,7 @@ def test_snapshot_that_another_one_replaces_is_no_damage(pieces: int) -> None:
     for _ in range(pieces):
         scrub.check_piece(99, store.log.end_offset)
 
-    store.cut()
+    store.delete_before()
 
     assert not files.exists(SNAPSHOT)
     assert pass_of(scrub, store.log.end_offset).damage == ()

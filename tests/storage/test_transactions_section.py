@@ -450,14 +450,5 @@ def test_kafka_finds_the_first_offset_of_the_transaction_under_way() -> None:
     assert [(entry[0], entry[-1]) for entry in entries] == [(PRODUCER, 1), (8, -1)]
 
 
-def test_snapshot_of_version_1_has_no_transactions() -> None:
-    content = sealed(struct.pack(">i4shqq", 0, b"KSPK", 1, 5, 4))
-
-    assert decode_producer_snapshot(content, end_offset=END) == ProducerStateImage(
-        writers=TableImage(end_offset=END, log_time_ms=5, first_log_time_ms=4, histories={}),
-        transactions=NO_TRANSACTIONS,
-    )
-
-
 def test_entry_of_a_batch_has_47_bytes() -> None:
     assert len(written_bytes()) == WRITTEN.size == 47

@@ -12,7 +12,7 @@ from raft.storage.epoch_checkpoint import EPOCH_CHECKPOINT_NAME
 from raft.storage.files import File
 from raft.storage.log import Log
 from raft.storage.log_config import LogConfig
-from raft.storage.log_opening import Replay
+from raft.storage.opened_log import Replay
 from raft.storage.trusted_segments import TRUSTED_SEGMENTS_NAME
 from raft.transactions import AbortedTransaction, ProducerState, ProducerStateImage
 from raft.types import Offset

@@ -11,7 +11,7 @@ import pytest
 from raft.errors import ConfigError
 from raft.records.batches import read_batches
 from raft.snapshots.state_batches import footer_batch
-from raft.storage.directory_opening import ReplicaIdentity
+from raft.storage.opened_directory import ReplicaIdentity
 from raft.storage.trusted_segments import TRUSTED_SEGMENTS_NAME
 from raft.types import ElectionState, Epoch, NodeId, Offset, OffsetAndEpoch
 from tests.memory_files.files import MemoryFiles

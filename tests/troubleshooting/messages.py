@@ -19,21 +19,22 @@ from pyspark.worker_util import check_python_version
 from datasource import KraftDataSource, sink_fence
 from datasource.batch_reader import KraftBatchReader
 from datasource.batch_writer import KraftBatchWriter
-from datasource.collecting import collect_rows
 from datasource.columns import encode_batch
-from datasource.continuing import next_batch
 from datasource.limits import BatchLimits
+from datasource.micro_batch import next_batch
 from datasource.offsets import Reached
-from datasource.option_values import Place
-from datasource.options import ReadOptions, WriteOptions, check_names
-from datasource.planning import resolve_start
+from datasource.option_names import check_names
+from datasource.option_values import NamedOffset
+from datasource.options import ReadOptions, WriteOptions
+from datasource.read_plan import resolve_start
 from datasource.responses import read_response
 from datasource.stream_reader import KraftStreamReader
+from datasource.write_task import collect_rows
 from kraft_spark.worker_python import WorkerPython, warn_of_another_python
 from pyspark_kraft.own_packages import load_own_packages
 from pyspark_kraft.presence import restore_if_present
-from raft.client import Client, Fetched, LogPlace, WriteKey
-from raft.client.discovery import Leader
+from raft.client import Client, Fetched, LogPosition, WriteKey
+from raft.client.discovery import LeaderNode
 from raft.client.outage import Outage
 from raft.client.session import ResponseStatus, Session
 from raft.client.settings import ClientSettings
@@ -93,11 +94,6 @@ def missing_package(patch: Patch, _folder: Path) -> str:
     return _restore()
 
 
-def older_package(patch: Patch, _folder: Path) -> str:
-    patch.setitem(sys.modules, "pyspark_kraft.own_packages", None)
-    return _restore()
-
-
 def other_package(_patch: Patch, _folder: Path) -> str:
     return _restore()
 
@@ -153,7 +149,7 @@ def unreachable(_patch: Patch, _folder: Path) -> str:
 
 
 def _ask(table: Table, settings: ClientSettings, said: list[str], *, words: str | None = None) -> None:
-    def request_to(_leader: Leader) -> InitProducerIdRequest:
+    def request_to(_leader: LeaderNode) -> InitProducerIdRequest:
         return InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=-1)
 
     def status_of(response: InitProducerIdResponse) -> ResponseStatus:
@@ -216,17 +212,17 @@ def cluster_of_kafka(patch: Patch, _folder: Path) -> str:
 
 def start_after_end(_patch: Patch, _folder: Path) -> str:
     client, read = LogClient(Log(epochs=[1] * 5)), _read()
-    return message_of(lambda: resolve_start(client, read, 6, default=Place.EARLIEST))
+    return message_of(lambda: resolve_start(client, read, 6, default=NamedOffset.EARLIEST))
 
 
 def no_such_time(_patch: Patch, _folder: Path) -> str:
     client, read = LogClient(Log(epochs=[1] * 5)), _read(startingTimestamp="99")
-    return message_of(lambda: resolve_start(client, read, None, default=Place.EARLIEST))
+    return message_of(lambda: resolve_start(client, read, None, default=NamedOffset.EARLIEST))
 
 
 def _continue(log: Log, offset: int, epoch: int) -> str:
     client = LogClient(log)
-    reached = Reached(cluster_id=client.cluster_id or "", point=LogPlace(offset=Offset(offset), epoch=Epoch(epoch)))
+    reached = Reached(cluster_id=client.cluster_id or "", point=LogPosition(offset=Offset(offset), epoch=Epoch(epoch)))
     return message_of(lambda: next_batch(client, _read(), reached, BatchLimits()))
 
 
@@ -248,7 +244,7 @@ def shorter_log_of_available_now(patch: Patch, _folder: Path) -> str:
     reader = KraftStreamReader(_read())
     reader.prepareForTriggerAvailableNow()
     reader._own_client = None
-    point = LogPlace(offset=Offset(3), epoch=Epoch(1))
+    point = LogPosition(offset=Offset(3), epoch=Epoch(1))
     reached = Reached(cluster_id=LogClient(Log(epochs=[1])).cluster_id or "", point=point)
     return message_of(lambda: reader.latestOffset(reached.to_json(), ReadAllAvailable()))
 
@@ -268,7 +264,7 @@ def _batch(columns: dict[str, list[Any]]) -> bytes:
 
 
 def _write(patch: Patch, leader: LeaderInMemory, *values: str, version: str = "7") -> None:
-    for module in ("writing", "collecting"):
+    for module in ("write_commit", "write_task"):
         patch.setattr(f"datasource.{module}.client_for", lambda *_: leader)
     written = WriteOptions.of(SERVERS | {"txnAppId": "app", "txnVersion": version})
     rows = [pa.RecordBatch.from_pydict({"value": list(values)})]
@@ -288,7 +284,7 @@ def other_rows(patch: Patch, _folder: Path) -> str:
 
 def newer_write(patch: Patch, _folder: Path) -> str:
     said: list[str] = []
-    patch.setattr("datasource.writing._logger.warning", lambda text, *values: said.append(text % values))
+    patch.setattr("datasource.write_commit._logger.warning", lambda text, *values: said.append(text % values))
     leader = LeaderInMemory()
     _write(patch, leader, "a", version="8")
     _write(patch, leader, "b")
@@ -331,7 +327,6 @@ CAUSES: dict[str, Callable[[Patch, Path], str]] = {
     "Spark's Python workers run ...; this program runs ...": other_python,
     "package kraft-spark is not installed on host ...": missing_package,
     "package kraft-spark has version ... on host ..., but version ... runs on the driver": other_package,
-    "package kraft-spark has an older version on host ...": older_package,
     "[PYTHON_VERSION_MISMATCH] Python in worker has different version": other_minor_version,
     "the module ... was imported before, and hides the package ... of kraft-spark": hidden_package,
     "unknown option ...: did you mean ...?": unknown_option,

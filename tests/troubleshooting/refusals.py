@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 from pyspark import SparkFiles
 
-from kraft_spark.handing_over import hand_over
+from kraft_spark.handover import hand_over
 from raft.client import Client
 from raft.config.security import NO_SECURITY, ClientSecurity
 from raft.errors import RaftError

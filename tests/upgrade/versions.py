@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from raft.client import Client, ClientSettings, descriptions
 from raft.types import Offset
-from raft.wire.features import FEATURE_NAME
 from tests.node.harness.batches import batches_in, records_of
 from tests.processes.commands import KRAFT
 from tests.processes.node_process import NodeProcess
@@ -57,20 +55,6 @@ def start(
     quorum.nodes[node_id] = NodeProcess(properties, folder / f"process-{node_id}", command=serve_of(release))
     quorum.start(node_id)
     quorum.settle()
-
-
-def feature_levels(quorum: NodeQuorum) -> list[int]:
-    """Return the level of this project's feature at each node, by which a node of the release is recognized."""
-    return feature_levels_of(quorum, *quorum.nodes)
-
-
-def feature_levels_of(quorum: NodeQuorum, *node_ids: int) -> list[int]:
-    """Return the level of this project's feature at these nodes."""
-    levels = []
-    for node in (quorum.nodes[node_id] for node_id in node_ids):
-        with Client(ClientSettings(bootstrap_servers=(node.client_endpoint,))) as client:
-            levels.append(client.call(descriptions.features, node.client_endpoint)[FEATURE_NAME])
-    return levels
 
 
 def values_of(quorum: NodeQuorum) -> list[bytes | None]:

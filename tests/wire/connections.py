@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from raft.codec import Message
 from raft.errors import ErrorCode
 from raft.wire.apis import API_VERSIONS, DESCRIBE_CLUSTER, METADATA
-from raft.wire.connection import Connection, ResponseReceived
+from raft.wire.connection import ClientConnection, ResponseReceived
 from raft.wire.frames import ReceivedRequest, decode_request, encode_response
 from raft.wire.messages.api_versions import ApiVersion, ApiVersionsResponse
 from raft.wire.messages.describe_cluster import DescribeClusterRequest, DescribeClusterResponse
@@ -62,27 +62,27 @@ def got(tag: str, message: MetadataResponse | DescribeClusterResponse, *, versio
     return ResponseReceived(tag=tag, api=METADATA, version=version, message=message)
 
 
-def negotiating(*, client_id: str = "me", max_frame_bytes: int = MAX_FRAME_BYTES) -> Connection[str]:
-    connection = Connection[str](client_id=client_id, max_frame_bytes=max_frame_bytes)
+def negotiating(*, client_id: str = "me", max_frame_bytes: int = MAX_FRAME_BYTES) -> ClientConnection[str]:
+    connection = ClientConnection[str](client_id=client_id, max_frame_bytes=max_frame_bytes)
     connection.data_to_send()
     return connection
 
 
-def negotiating_in_version_0() -> Connection[str]:
+def negotiating_in_version_0() -> ClientConnection[str]:
     connection = negotiating()
     connection.receive_data(versions(refusal(), version=0))
     connection.data_to_send()
     return connection
 
 
-def negotiating_in_version_3() -> Connection[str]:
+def negotiating_in_version_3() -> ClientConnection[str]:
     connection = negotiating()
     connection.receive_data(versions(refusal(highest=3), version=0))
     connection.data_to_send()
     return connection
 
 
-def ready(lowest: int = 0, highest: int = 9, *, in_flight: Sequence[Message] = ()) -> Connection[str]:
+def ready(lowest: int = 0, highest: int = 9, *, in_flight: Sequence[Message] = ()) -> ClientConnection[str]:
     """A connection to a node of these versions, with requests in flight whose tags are "a", "b" and so on."""
     connection = negotiating()
     connection.receive_data(versions(serving(lowest, highest)))

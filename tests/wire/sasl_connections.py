@@ -7,7 +7,7 @@ from raft.errors import AuthenticationError
 from raft.wire.apis import METADATA, SASL_AUTHENTICATE, SASL_HANDSHAKE
 from raft.wire.connection import (
     AuthenticationFailed,
-    Connection,
+    ClientConnection,
     Event,
 )
 from raft.wire.frames import encode_response
@@ -45,16 +45,16 @@ def serving(
 VERSIONS = serving()
 
 
-def begun(protection: Protection | None = None) -> Connection[str]:
+def begun(protection: Protection | None = None) -> ClientConnection[str]:
     """A connection that has sent ApiVersions."""
-    connection = Connection[str](
+    connection = ClientConnection[str](
         client_id="me", max_frame_bytes=MAX_FRAME_BYTES, protection=fake_sasl() if protection is None else protection
     )
     connection.data_to_send()
     return connection
 
 
-def authenticating(protection: Protection | None = None) -> Connection[str]:
+def authenticating(protection: Protection | None = None) -> ClientConnection[str]:
     """A connection that has sent SaslHandshake."""
     connection = begun(protection)
     assert connection.receive_data(versions(VERSIONS)) == []
@@ -75,7 +75,7 @@ def challenge(token: bytes, *, to: int, lifetime_ms: int = 0, error: int = 0, me
     return encode_response(response, AUTHENTICATE_VERSION, correlation_id=to)
 
 
-def ready(lifetime_ms: int = 0) -> Connection[str]:
+def ready(lifetime_ms: int = 0) -> ClientConnection[str]:
     """A connection that has proved the name of the client, with four requests."""
     connection = authenticating()
     for data in (chosen(), challenge(b"1", to=2)):
@@ -85,7 +85,7 @@ def ready(lifetime_ms: int = 0) -> Connection[str]:
     return connection
 
 
-def sent(connection: Connection[str]) -> list[tuple[Message, int]]:
+def sent(connection: ClientConnection[str]) -> list[tuple[Message, int]]:
     """The requests that are sent next, and their versions."""
     return [(each.message, each.header.request_api_version) for each in requests_in(connection.data_to_send())]
 

@@ -13,7 +13,13 @@ from raft.codec import Message
 from raft.errors import DecodeError, LocalProtocolError
 from raft.wire import connection as module
 from raft.wire.apis import API_VERSIONS, FETCH, FETCH_SNAPSHOT, METADATA, Api
-from raft.wire.connection import Connection, ConnectionState, InvalidDataReceived, ResponseReceived, VersionsNegotiated
+from raft.wire.connection import (
+    ClientConnection,
+    ConnectionState,
+    InvalidDataReceived,
+    ResponseReceived,
+    VersionsNegotiated,
+)
 from raft.wire.frames import MAX_RESPONSE_BYTES, encode_response
 from raft.wire.headers import RequestHeader
 from raft.wire.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
@@ -39,14 +45,14 @@ from tests.wire.connections import (
 GARBAGE = b"\xff" * 20
 
 
-def sole_header(connection: Connection[str]) -> RequestHeader:
+def sole_header(connection: ClientConnection[str]) -> RequestHeader:
     (request,) = requests_in(connection.data_to_send())
     return request.header
 
 
 @pytest.mark.rule("COMPAT-1")
 def test_connection_sends_api_versions_first() -> None:
-    (hello,) = requests_in(Connection[str](client_id="me", max_frame_bytes=MAX_FRAME_BYTES).data_to_send())
+    (hello,) = requests_in(ClientConnection[str](client_id="me", max_frame_bytes=MAX_FRAME_BYTES).data_to_send())
 
     assert hello.message == ApiVersionsRequest(
         client_software_name="kraft-spark", client_software_version=raft.__version__
@@ -141,7 +147,7 @@ def test_connection_negotiates_again_in_version_0_and_then_sends_the_highest_ver
 
 
 @pytest.mark.parametrize("begin", [negotiating, negotiating_in_version_0])
-def test_connection_refuses_request_until_versions_are_negotiated(begin: Callable[[], Connection[str]]) -> None:
+def test_connection_refuses_request_until_versions_are_negotiated(begin: Callable[[], ClientConnection[str]]) -> None:
     connection = begin()
 
     with pytest.raises(LocalProtocolError, match="cannot send MetadataRequest: the connection is negotiating"):
@@ -199,7 +205,7 @@ FETCH_REQUEST = FetchRequest(max_wait_ms=0, min_bytes=1, topics=())
 SNAPSHOT_REQUEST = FetchSnapshotRequest(topics=())
 
 
-def asking(request: Message, api: Api[Any, Any]) -> Connection[str]:
+def asking(request: Message, api: Api[Any, Any]) -> ClientConnection[str]:
     """A connection to a node that is known, with one request in flight."""
     connection = negotiating(max_frame_bytes=MAX_RESPONSE_BYTES)
     highest = api.versions.highest
@@ -227,7 +233,7 @@ def test_connection_waits_for_a_response_with_records_of_any_size(request_: Mess
 )
 @pytest.mark.rule("AUTH-14")
 def test_connection_is_closed_when_too_large_a_response_is_announced(
-    connection: Callable[[], Connection[str]], most_bytes: int
+    connection: Callable[[], ClientConnection[str]], most_bytes: int
 ) -> None:
     """The received part would stay in memory, up to 2 GiB."""
     assert connection().receive_data(most_bytes.to_bytes(4, "big") + b"the beginning") == []

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from raft.errors import ErrorCode
-from raft.wire.connection import Connection, ConnectionState, Event, InvalidDataReceived, VersionsNegotiated
+from raft.wire.connection import ClientConnection, ConnectionState, Event, InvalidDataReceived, VersionsNegotiated
 from raft.wire.frames import encode_response
 from raft.wire.messages.api_versions import SupportedFeature
 from tests.codec.strategies import MANY
@@ -49,7 +49,7 @@ class Row:
         next_version: the version of the ApiVersions request that is sent then; None if nothing is sent.
     """
 
-    begin: Callable[[], Connection[str]]
+    begin: Callable[[], ClientConnection[str]]
     data: bytes
     events: tuple[Event[str], ...] = ()
     error: str | None = None
@@ -57,15 +57,15 @@ class Row:
     next_version: int | None = None
 
 
-def one_in_flight() -> Connection[str]:
+def one_in_flight() -> ClientConnection[str]:
     return ready(in_flight=[METADATA_REQUEST])
 
 
-def two_in_flight() -> Connection[str]:
+def two_in_flight() -> ClientConnection[str]:
     return ready(in_flight=[METADATA_REQUEST, METADATA_REQUEST])
 
 
-def two_apis_in_flight() -> Connection[str]:
+def two_apis_in_flight() -> ClientConnection[str]:
     return ready(in_flight=[CLUSTER_REQUEST, METADATA_REQUEST])
 
 
@@ -206,7 +206,7 @@ def byte_by_byte(data: bytes) -> list[bytes]:
     return [data[at : at + 1] for at in range(len(data))]
 
 
-def received(connection: Connection[str], pieces: Sequence[bytes]) -> tuple[tuple[Event[str], ...], str | None]:
+def received(connection: ClientConnection[str], pieces: Sequence[bytes]) -> tuple[tuple[Event[str], ...], str | None]:
     """The events of the pieces until the connection fails, and the error with which it fails."""
     events: list[Event[str]] = []
     for piece in pieces:

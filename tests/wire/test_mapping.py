@@ -47,13 +47,13 @@ AnyApi = Api[Any, Any]
 
 def sent(request: core.OutgoingRequest, version: int) -> core.IncomingRequest:
     """The request as the other side reads it."""
-    return request_from_wire(through_bytes(request_to_wire(request, OURS, version), version), version, OURS)
+    return request_from_wire(through_bytes(request_to_wire(request, OURS, version), version), OURS, version)
 
 
 def answered(response: core.Response, api: AnyApi, version: int, records: bytes = b"") -> core.Response:
     """The response as the sender of the request reads it."""
     request = sample(api.request, version)
-    return response_from_wire(through_bytes(response_to_wire(request, response, records, OURS, version), version))
+    return response_from_wire(through_bytes(response_to_wire(request, response, OURS, version, records), version))
 
 
 def through_bytes(message: Message, version: int) -> Message:
@@ -185,7 +185,7 @@ def test_response_has_one_endpoint_of_the_leader() -> None:
 @pytest.mark.rule("ERROR-4")
 def test_refusal_of_a_whole_request_arrives_without_a_partition(api: AnyApi, version: int, error: int) -> None:
     refusal = core.RequestRefused(error=error)
-    message = response_to_wire(sample(api.request, version), refusal, b"", OURS, version)
+    message = response_to_wire(sample(api.request, version), refusal, OURS, version)
 
     assert not getattr(message, "topics", None)
     assert not getattr(message, "responses", None)
@@ -232,7 +232,7 @@ def test_successors_are_read_from_either_list(
     )
     topic = EndQuorumEpochRequestTopic(topic_name=OURS.topic_name, partitions=(partition,))
 
-    received = request_from_wire(EndQuorumEpochRequest(topics=(topic,)), 1, OURS)
+    received = request_from_wire(EndQuorumEpochRequest(topics=(topic,)), OURS, 1)
 
     assert received == core.EndQuorumEpochRequest(
         cluster_id=None,
@@ -260,9 +260,9 @@ def test_request_travels_by_its_api(
 
 def test_other_messages_do_not_pass_between_replicas() -> None:
     with pytest.raises(AssertionError, match="MetadataRequest is not a request between replicas"):
-        request_from_wire(MetadataRequest(topics=None), 9, OURS)
+        request_from_wire(MetadataRequest(topics=None), OURS, 9)
     with pytest.raises(AssertionError, match="MetadataRequest is not a request between replicas"):
-        response_to_wire(MetadataRequest(topics=None), core.RequestRefused(error=1), b"", OURS, 9)
+        response_to_wire(MetadataRequest(topics=None), core.RequestRefused(error=1), OURS, 9)
     with pytest.raises(DecodeError, match="MetadataResponse, which is not a response between replicas"):
         response_from_wire(MetadataResponse(brokers=(), topics=()))
     assert set(PEER_APIS) < set(APIS.values())

@@ -15,11 +15,13 @@ from raft.types import ZERO_UUID, Epoch, LeaderAndEpoch, NodeId, Offset, OffsetA
 from raft.wire.apis import FETCH
 from raft.wire.mapping import partition as mapping
 from raft.wire.mapping.fetches import (
+    FETCH as FETCH_MAPPING,
+)
+from raft.wire.mapping.fetches import (
     client_fetch_from_wire,
     fetch_endpoints_to_wire,
     fetch_partition_to_wire,
     fetching_replica,
-    replica_fetch_from_wire,
 )
 from raft.wire.mapping.replica_messages import request_from_wire, request_to_wire, response_from_wire
 from raft.wire.messages import fetch
@@ -88,14 +90,14 @@ def test_request_for_another_partition_keeps_only_its_cluster_id(
 ) -> None:
     message: Any = request_to_wire(request_, OURS, version)
 
-    received = request_from_wire(replace(message, topics=change(message.topics[0])), version, OURS)
+    received = request_from_wire(replace(message, topics=change(message.topics[0])), OURS, version)
 
     assert received == core.UnknownPartitionRequest(cluster_id="c"), "the cluster is judged first"
 
 
 @every_request
 def test_request_about_our_partition_is_ours(request_: core.OutgoingRequest, version: int) -> None:
-    received = request_from_wire(request_to_wire(request_, OURS, version), version, OURS)
+    received = request_from_wire(request_to_wire(request_, OURS, version), OURS, version)
 
     assert type(received) is type(request_)
 
@@ -105,7 +107,7 @@ def test_request_about_our_partition_is_ours(request_: core.OutgoingRequest, ver
 def test_fetch_of_a_replica_below_version_12_is_refused(version: int) -> None:
     message: Any = request_to_wire(REQUESTS[3][0], OURS, 12)
 
-    received = replica_fetch_from_wire(message, version, OURS)
+    received = FETCH_MAPPING.request_from_wire(message, OURS, version)
 
     assert received == core.UnknownPartitionRequest(cluster_id="c")
 
@@ -116,8 +118,8 @@ def test_fetch_of_version_12_goes_by_name_and_of_version_13_by_id() -> None:
     other_name = mapping.TopicPartition(topic_name="other", topic_id=OURS.topic_id)
     asked = REQUESTS[3][0]
 
-    by_name = [request_from_wire(request_to_wire(asked, theirs, 12), 12, OURS) for theirs in (other_id, other_name)]
-    by_id = [request_from_wire(request_to_wire(asked, theirs, 13), 13, OURS) for theirs in (other_id, other_name)]
+    by_name = [request_from_wire(request_to_wire(asked, theirs, 12), OURS, 12) for theirs in (other_id, other_name)]
+    by_id = [request_from_wire(request_to_wire(asked, theirs, 13), OURS, 13) for theirs in (other_id, other_name)]
 
     assert [type(received) for received in by_name] == [core.FetchRequest, core.UnknownPartitionRequest]
     assert [type(received) for received in by_id] == [core.UnknownPartitionRequest, core.FetchRequest]
@@ -145,7 +147,7 @@ def test_client_is_no_replica() -> None:
     message = fetch.FetchRequest(max_wait_ms=0, min_bytes=0, topics=())
 
     with pytest.raises(AssertionError, match="is read by client_fetch_from_wire"):
-        replica_fetch_from_wire(message, 12, OURS)
+        FETCH_MAPPING.request_from_wire(message, OURS, 12)
 
 
 def test_value_is_unknown_when_a_client_does_not_send_it() -> None:

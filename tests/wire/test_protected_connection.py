@@ -14,7 +14,7 @@ from raft.security.sasl_session import SaslState
 from raft.security.tls_contexts import TlsContexts
 from raft.wire.connection import (
     AuthenticationFailed,
-    Connection,
+    ClientConnection,
     ConnectionState,
     Event,
     InvalidDataReceived,
@@ -38,16 +38,16 @@ from tests.wire.secured_node import PASSWORD, SecuredNode
 HOST = "node1.example"
 
 
-def begun() -> Connection[str]:
+def begun() -> ClientConnection[str]:
     """A connection whose handshake has begun."""
-    connection = Connection[str](
+    connection = ClientConnection[str](
         client_id="me", max_frame_bytes=MAX_FRAME_BYTES, protection=Protection(channel=FakeChannel())
     )
     assert connection.data_to_send() == HELLO
     return connection
 
 
-def opened() -> Connection[str]:
+def opened() -> ClientConnection[str]:
     """A connection that has sent ApiVersions."""
     connection = begun()
     assert connection.receive_data(WELCOME) == []
@@ -122,7 +122,7 @@ def test_request_that_was_not_sent_yet_is_not_sent_after_a_failure() -> None:
     assert connection.data_to_send() == b"alert"
 
 
-def exchange(connection: Connection[str], node: SecuredNode) -> list[Event[str]]:
+def exchange(connection: ClientConnection[str], node: SecuredNode) -> list[Event[str]]:
     """Move bytes until no side has any; return the events."""
     events: list[Event[str]] = []
     while data := connection.data_to_send():
@@ -142,7 +142,7 @@ def node(authority: Authority, tmp_path_factory: pytest.TempPathFactory) -> Secu
     return SecuredNode(TlsContexts(TlsSettings(keystore=str(keystore)), ClientAuth.NONE))
 
 
-def secured(authority: Authority, password: str = PASSWORD) -> Connection[str]:
+def secured(authority: Authority, password: str = PASSWORD) -> ClientConnection[str]:
     mechanism = "SCRAM-SHA-512"
     jaas = f'{login_module(mechanism)} required username="alice" password="{password}";'
     security = ClientSecurity(
@@ -151,7 +151,7 @@ def secured(authority: Authority, password: str = PASSWORD) -> Connection[str]:
         sasl=SaslSettings(mechanism=mechanism, jaas=Secret(jaas)),
     )
     protection = ClientProtection(security).of_connection(HOST)
-    return Connection[str](client_id="me", max_frame_bytes=MAX_FRAME_BYTES, protection=protection)
+    return ClientConnection[str](client_id="me", max_frame_bytes=MAX_FRAME_BYTES, protection=protection)
 
 
 @pytest.mark.rule("AUTH-8")

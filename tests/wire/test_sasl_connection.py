@@ -10,7 +10,7 @@ from raft.codec import Message
 from raft.errors import LocalProtocolError
 from raft.wire.connection import (
     Authenticated,
-    Connection,
+    ClientConnection,
     ConnectionState,
     VersionsNegotiated,
 )
@@ -38,7 +38,7 @@ from tests.wire.sasl_connections import (
 
 @pytest.mark.rule("AUTH-4")
 def test_client_proves_its_name_before_it_is_ready() -> None:
-    connection = Connection[str](client_id="me", max_frame_bytes=MAX_FRAME_BYTES, protection=fake_sasl())
+    connection = ClientConnection[str](client_id="me", max_frame_bytes=MAX_FRAME_BYTES, protection=fake_sasl())
     ((hello, _),) = sent(connection)
     assert isinstance(hello, ApiVersionsRequest)
 
@@ -69,7 +69,7 @@ def test_client_sends_requests_when_it_is_ready() -> None:
 @pytest.mark.parametrize("begin", [begun, authenticating])
 @pytest.mark.rule("AUTH-8")
 def test_client_sends_no_request_before_both_sides_have_proved_what_they_have_to(
-    begin: Callable[[], Connection[str]],
+    begin: Callable[[], ClientConnection[str]],
 ) -> None:
     connection = begin()
 

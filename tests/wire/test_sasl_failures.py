@@ -8,7 +8,7 @@ import pytest
 
 from raft.errors import DecodeError, ErrorCode, LocalProtocolError
 from raft.wire.connection import (
-    Connection,
+    ClientConnection,
     ConnectionState,
     InvalidDataReceived,
     VersionsNegotiated,
@@ -187,7 +187,9 @@ class BrokenAuthenticator(FakeAuthenticator):
     ],
 )
 @pytest.mark.rule("AUTH-2", "AUTH-8")
-def test_connection_to_a_node_that_cannot_be_checked_is_not_used(connection: Callable[[], Connection[str]]) -> None:
+def test_connection_to_a_node_that_cannot_be_checked_is_not_used(
+    connection: Callable[[], ClientConnection[str]],
+) -> None:
     unchecked = connection()
 
     assert failure(unchecked.receive_data(chosen())) == "cannot find out who the node is: RecursionError('planted')"

@@ -12,7 +12,7 @@ from raft.records.record import Record
 from tests.node.harness.waiting import eventually
 from tests.workload.history import Append, History, now_ns
 from tests.workload.verdict import judge
-from tests.workload.worker import Worker
+from tests.workload.worker import Worker, stop
 
 _PROGRESS_S = 30.0
 _LONGEST_CALL_S = 90.0
@@ -83,10 +83,7 @@ class Appenders:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for appender in self._appenders:
-            appender.ask_to_stop()
-        for appender in self._appenders:
-            appender.join(_LONGEST_CALL_S)
+        stop(self._appenders, within_s=_LONGEST_CALL_S)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from itertools import pairwise
 
 from raft.types import Offset
 from tests.workload.history import Append, LoggedValue, Read
-from tests.workload.visible_log import LoggedTransaction
+from tests.workload.transaction_history import LoggedTransaction
 
 _MILLISECOND_NS = 1_000_000
 _NEVER_ENDED = Offset(1 << 63)

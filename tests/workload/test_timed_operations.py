@@ -7,7 +7,7 @@ import pytest
 from raft.types import Offset
 from tests.workload.history import Read
 from tests.workload.timed_operations import timed_reads
-from tests.workload.visible_log import LoggedTransaction
+from tests.workload.transaction_history import LoggedTransaction, MultipartWrite
 
 
 def transaction(first: int, *, end: int | None, is_part: bool = False) -> LoggedTransaction:
@@ -16,7 +16,7 @@ def transaction(first: int, *, end: int | None, is_part: bool = False) -> Logged
         records=[(Offset(first), b"value")],
         is_committed=True,
         end_offset=None if end is None else Offset(end),
-        is_part=is_part,
+        write=MultipartWrite(Offset(0)) if is_part else None,
     )
 
 

@@ -12,8 +12,8 @@ from raft.types import Offset
 from tests.workload import checks
 from tests.workload.history import Append, History, LoggedValue, Read, Transaction
 from tests.workload.transaction_checks import attempts_of, disordered, ended, half_seen, seen_too_early, torn
+from tests.workload.transaction_history import LoggedTransaction, MultipartWrite
 from tests.workload.verdict import judge
-from tests.workload.visible_log import LoggedTransaction
 
 MILLISECOND_NS = 1_000_000
 
@@ -53,7 +53,7 @@ def logged(values: str, *, first: int = 1, end: int | None = 5, committed: bool 
 def part_of_write(values: str, *, first: int, end: int | None) -> LoggedTransaction:
     """A part that a WRITE_COMMIT names; its write ends with the marker before `end`."""
     part = logged(values, first=first, end=end)
-    part.is_part = True
+    part.write = MultipartWrite(Offset(first + len(values)))
     return part
 
 

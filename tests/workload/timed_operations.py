@@ -11,7 +11,7 @@ from raft.types import Offset
 from tests.workload.checks import Write, held_until, places_of
 from tests.workload.history import LoggedValue, Read
 from tests.workload.linearizable import TimedAppend, TimedRead
-from tests.workload.visible_log import LoggedTransaction
+from tests.workload.transaction_history import LoggedTransaction
 
 NEVER_NS = (1 << 63) - 1
 """When an append without an acknowledgement ends: it may take effect at any time after its request."""

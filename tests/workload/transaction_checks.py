@@ -9,7 +9,7 @@ from itertools import accumulate, pairwise
 
 from raft.types import Offset
 from tests.workload.history import LoggedValue, Read, Transaction
-from tests.workload.visible_log import LoggedTransaction
+from tests.workload.transaction_history import LoggedTransaction
 
 _MILLISECOND_NS = 1_000_000
 

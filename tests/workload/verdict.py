@@ -10,7 +10,7 @@ from tests.workload.history import History, LoggedValue
 from tests.workload.linearizable import not_linearizable
 from tests.workload.timed_operations import timed_appends, timed_reads
 from tests.workload.transaction_checks import attempts_of, disordered, ended, half_seen, seen_too_early, torn
-from tests.workload.visible_log import LoggedTransaction
+from tests.workload.transaction_history import LoggedTransaction
 
 _SHOWN = 20
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import threading
+import time
 from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
 
 from tests.workload.history import History
 
@@ -48,3 +51,43 @@ class Worker(ABC):
             self._run()
         except Exception as error:
             self._history.complain(self.name, error)
+
+
+@contextmanager
+def running(workers: Collection[Worker], *, longest_end_s: float) -> Iterator[None]:
+    """Run clients during the block, and wait for their ends, so that their requests in flight are noted.
+
+    Args:
+        workers: the clients; some may be stopped in the block.
+        longest_end_s: how long the end of the block waits for all of them; not at all after an interrupt.
+    """
+    for worker in workers:
+        worker.start()
+    try:
+        yield
+    except KeyboardInterrupt:
+        longest_end_s = 0.0
+        raise
+    finally:
+        for worker in workers:
+            worker.ask_to_stop()
+        deadline_s = time.monotonic() + longest_end_s
+        for worker in workers:
+            with suppress(AssertionError):
+                worker.join(max(0.0, deadline_s - time.monotonic()))
+
+
+def stop(workers: Collection[Worker], *, within_s: float) -> None:
+    """Stop clients, and wait until they have ended.
+
+    Args:
+        workers: the clients.
+        within_s: how long to wait for each of them.
+
+    Raises:
+        AssertionError: one does not end.
+    """
+    for worker in workers:
+        worker.ask_to_stop()
+    for worker in workers:
+        worker.join(within_s)

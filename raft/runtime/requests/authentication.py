@@ -12,7 +12,7 @@ from raft.errors import AuthenticationError, ErrorCode
 from raft.runtime.drop_cause import DropCause
 from raft.runtime.request import Request
 from raft.runtime.requests.context import Context
-from raft.security.outcomes import Outcome
+from raft.security.outcomes import AuthenticationOutcome
 from raft.security.sasl_session import SaslSession, SaslState
 from raft.wire.messages.api_versions import ApiVersionsRequest
 from raft.wire.messages.sasl import (
@@ -29,7 +29,7 @@ def is_authenticated(context: Context, request: Request[Message]) -> bool:
     """Return whether to handle a request. If not, this function responds to it, or closes the connection."""
     caller, message = request.caller, request.message
     if not caller.is_admitted:
-        context.count(caller, Outcome.FAILED)
+        context.count(caller, AuthenticationOutcome.FAILED)
         request.hang_up("its certificate was not accepted", DropCause.FAILED_AUTHENTICATION)
         return False
     session = caller.sasl
@@ -52,7 +52,7 @@ def is_authenticated(context: Context, request: Request[Message]) -> bool:
             return False
         case _ if session.state is SaslState.COMPLETE:
             if session.has_expired(context.scheduler.now_ms()):
-                context.count(caller, Outcome.EXPIRED)
+                context.count(caller, AuthenticationOutcome.EXPIRED)
                 request.hang_up("its session has expired (connections.max.reauth.ms)", DropCause.EXPIRED_SESSION)
                 return False
             return True
@@ -104,7 +104,9 @@ def _on_token(
         return
     if session.state is SaslState.COMPLETE:
         request.caller.principal = f"User:{session.user}"
-        context.count(request.caller, Outcome.SUCCESSFUL_AGAIN if was_known else Outcome.SUCCESSFUL)
+        context.count(
+            request.caller, AuthenticationOutcome.SUCCESSFUL_AGAIN if was_known else AuthenticationOutcome.SUCCESSFUL
+        )
     request.respond(
         SaslAuthenticateResponse(
             error_code=ErrorCode.NONE,
@@ -129,7 +131,10 @@ def _fail(
 ) -> None:
     """End the connection after a delay, with the response first if there is one."""
     session.fail()
-    context.count(request.caller, Outcome.FAILED_AGAIN if session.is_reauthentication else Outcome.FAILED)
+    context.count(
+        request.caller,
+        AuthenticationOutcome.FAILED_AGAIN if session.is_reauthentication else AuthenticationOutcome.FAILED,
+    )
     context.scheduler.at(
         context.scheduler.now_ms() + context.config.failed_authentication_delay_ms,
         lambda: request.end(response, f"it did not authenticate: {reason}", DropCause.FAILED_AUTHENTICATION),

@@ -9,7 +9,7 @@ from raft.storage.data_records import end_of_data
 from raft.storage.log import Log
 from raft.storage.sizes import end_of_bytes
 from raft.types import Offset
-from raft.wire.messages.offset_for_leader_epoch import BatchPlan, BatchPlanRequest, LogPlace
+from raft.wire.messages.offset_for_leader_epoch import BatchPlan, BatchPlanRequest, LogPosition
 
 
 def plan_batch(log: Log, request: BatchPlanRequest, last_stable_offset: Offset) -> Generator[None, None, BatchPlan]:
@@ -48,9 +48,9 @@ def plan_batch(log: Log, request: BatchPlanRequest, last_stable_offset: Offset) 
     )
 
 
-def _place(log: Log, offset: Offset) -> LogPlace:
+def _place(log: Log, offset: Offset) -> LogPosition:
     if offset <= log.start_offset:
         # The record before this offset does not exist, or a snapshot replaces it: that has its epoch, not its batch.
-        return LogPlace(offset=offset, epoch=EpochCache(log.epochs).epoch_before(offset) or log.start.epoch)
+        return LogPosition(offset=offset, epoch=EpochCache(log.epochs).epoch_before(offset) or log.start.epoch)
     header = log.header_of(Offset(offset - 1))
-    return LogPlace(offset=offset, epoch=header.epoch, checksum=header.checksum)
+    return LogPosition(offset=offset, epoch=header.epoch, checksum=header.checksum)

@@ -21,7 +21,7 @@ from raft.runtime.requests.relay import Relay
 from raft.runtime.response_budget import ResponseBudget
 from raft.runtime.scheduler import Scheduler
 from raft.security.operations import Operation
-from raft.security.outcomes import Outcome
+from raft.security.outcomes import AuthenticationOutcome
 from raft.security.rules import Rules
 from raft.types import Endpoint, Epoch, NodeId, Offset
 from raft.wire.mapping.partition import INDEX, TopicPartition
@@ -72,10 +72,10 @@ class Context:
     voter_addresses: VoterAddresses | None
     draw: Draw
     lists: ListPace = field(default_factory=ListPace)
-    authentications: Counter[tuple[str, Outcome]] = field(default_factory=Counter)
+    authentications: Counter[tuple[str, AuthenticationOutcome]] = field(default_factory=Counter)
     unauthorized: Counter[Operation] = field(default_factory=Counter)
 
-    def count(self, caller: Caller, outcome: Outcome) -> None:
+    def count(self, caller: Caller, outcome: AuthenticationOutcome) -> None:
         """Count the end of an authentication, or of a session."""
         self.authentications[caller.listener.name, outcome] += 1
 

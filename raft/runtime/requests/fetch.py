@@ -141,7 +141,7 @@ class _ClientFetch(WaitingRead[wire.FetchRequest, ClientFetchRequest]):
 
         # Behind this end there are more records, but damaged ones: they are not waited for.
         core = self._context.engine.core
-        is_cut = core.damage.holds(read.end_offset, log_start=core.log.start_offset)
+        ends_at_damage = core.damage.holds(read.end_offset, log_start=core.log.start_offset)
 
         def on_read(found: _Found | CorruptBatchError) -> None:
             if isinstance(found, CorruptBatchError):
@@ -154,7 +154,7 @@ class _ClientFetch(WaitingRead[wire.FetchRequest, ClientFetchRequest]):
         self._read_when_permitted(
             self._context.config.message_max_bytes,
             lambda: self._context.disk.read_in_pieces(
-                read, lambda records, log: self._parse(records, log, read, is_cut=is_cut), on_read
+                read, lambda records, log: self._parse(records, log, read, ends_at_damage=ends_at_damage), on_read
             ),
         )
 
@@ -178,12 +178,12 @@ class _ClientFetch(WaitingRead[wire.FetchRequest, ClientFetchRequest]):
         else:
             self._send_response(replace(response, error=ErrorCode.STORAGE_ERROR), _Found(b""))
 
-    def _parse(self, records: bytes, log: Log, read: ReadRange, *, is_cut: bool) -> _Found:
+    def _parse(self, records: bytes, log: Log, read: ReadRange, *, ends_at_damage: bool) -> _Found:
         """Find out whether the records are all that there are, and which of them are of aborted transactions."""
         # The log may start later since the records were read. Then this end is higher than theirs, never lower.
         is_compacted = log.compacted is not None and read.start_offset < log.start_offset
         compacted_end = log.start_offset if is_compacted else None
-        is_everything = not is_cut and (
+        is_everything = not ends_at_damage and (
             0 < len(records) < self._min_bytes and skip_to(records, Offset(read.end_offset - 1)) < len(records)
         )
         aborted = aborted_among(log, read.start_offset, records) if self._core_request.read_committed else ()

@@ -16,20 +16,24 @@ from raft.runtime.request import Request
 from raft.runtime.requests.context import Context
 from raft.runtime.requests.waiting_read import WaitingRead
 from raft.storage.directory import ReplicaDirectory
-from raft.types import LeaderAndEpoch
-from raft.wire.mapping.snapshots import snapshot_request_from_wire, snapshot_response_to_wire
+from raft.types import ZERO_UUID, LeaderAndEpoch
+from raft.wire.mapping.partition import TopicPartition
+from raft.wire.mapping.snapshots import FETCH_SNAPSHOT
 from raft.wire.messages.fetch_snapshot import FetchSnapshotRequest, FetchSnapshotResponse
 
 
 def fetch_snapshot(context: Context, request: Request[FetchSnapshotRequest]) -> FetchSnapshotResponse | None:
     """Handle FetchSnapshot: the core checks the request, then the piece is read from the disk."""
     message = request.message
-    core_request = snapshot_request_from_wire(message)
+    core_request = FETCH_SNAPSHOT.request_from_wire(message, context.ours, request.version)
     is_of_this_cluster = message.cluster_id in (None, context.cluster_id)
     if isinstance(core_request, CoreRequest) and is_of_this_cluster and not _is_ours(context, message):
         leader = LeaderAndEpoch(epoch=context.epoch, leader_id=context.engine.core.leader_id)
-        unknown = CoreResponse(leader=leader, snapshot=core_request.snapshot, position=0)
-        return snapshot_response_to_wire(message, unknown, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        unknown = CoreResponse(error=error, leader=leader, snapshot=core_request.snapshot, position=0)
+        (topic,) = message.topics
+        theirs = TopicPartition(topic_name=topic.name, topic_id=ZERO_UUID, index=topic.partitions[0].partition)
+        return FETCH_SNAPSHOT.response_to_wire(unknown, theirs, request.version)
     _FetchSnapshot(context, request, core_request).submit()
     return None
 
@@ -45,12 +49,13 @@ class _FetchSnapshot(WaitingRead[FetchSnapshotRequest, CoreRequest | UnknownPart
     def _on_response(self, effect: SendResponse) -> None:
         response = effect.response
         if isinstance(response, RequestRefused):
-            self._request.respond(FetchSnapshotResponse(error_code=response.error, topics=()))
+            message, version = self._request.message, self._request.version
+            self._request.respond(FETCH_SNAPSHOT.refusal_to_wire(message, response.error, version))
             return
         assert isinstance(response, CoreResponse), "the response to FetchSnapshot"
         assert isinstance(self._core_request, CoreRequest), "another request is refused"
         if response.error != ErrorCode.NONE:
-            self._send(response, ErrorCode.NONE)
+            self._send(response)
             return
         request = self._core_request
         max_bytes = min(max(request.max_bytes, 1), self._context.config.fetch_snapshot_max_bytes)
@@ -69,24 +74,22 @@ class _FetchSnapshot(WaitingRead[FetchSnapshotRequest, CoreRequest | UnknownPart
         """
         self._is_reading = True
 
-        def read(directory: ReplicaDirectory) -> tuple[CoreResponse, ErrorCode]:
+        def read(directory: ReplicaDirectory) -> CoreResponse:
             file = directory.snapshots.serve(request.snapshot) if request.snapshot.offset else None
             if file is None:
-                return response, ErrorCode.SNAPSHOT_NOT_FOUND
+                return replace(response, error=ErrorCode.SNAPSHOT_NOT_FOUND)
             if not 0 <= request.position < file.size_bytes:
-                return response, ErrorCode.POSITION_OUT_OF_RANGE
+                return replace(response, error=ErrorCode.POSITION_OUT_OF_RANGE)
             piece = file.read(request.position, max_bytes)
-            return replace(response, size_bytes=file.size_bytes, piece=piece), ErrorCode.NONE
+            return replace(response, size_bytes=file.size_bytes, piece=piece)
 
-        def on_read(result: tuple[CoreResponse, ErrorCode]) -> None:
-            self._send(*result)
+        self._context.disk.look(read, self._send)
 
-        self._context.disk.look(read, on_read)
-
-    def _send(self, response: CoreResponse, error: ErrorCode) -> None:
+    def _send(self, response: CoreResponse) -> None:
         if self._is_forgotten:
             self._release()
             return
         if self._permit is not None:
             self._context.responses.shrink(self._permit, len(response.piece))
-        self._request.respond(snapshot_response_to_wire(self._request.message, response, error), self._permit)
+        ours, version = self._context.ours, self._request.version
+        self._request.respond(FETCH_SNAPSHOT.response_to_wire(response, ours, version), self._permit)

@@ -9,7 +9,7 @@ from raft.codec import Message
 from raft.core.effects import SendResponse
 from raft.core.events import AppendRequested
 from raft.core.messages import AppendResponse
-from raft.errors import ErrorCode, RequestError
+from raft.errors import ErrorCode, RequestError, refusal
 from raft.records.header_fields import is_compressed
 from raft.records.produced import read_produced_batch
 from raft.runtime.request import Request
@@ -166,7 +166,7 @@ def _validate(
     is_ours = topic.topic_id == context.ours.topic_id if by_id else topic.name == context.ours.topic_name
     if not is_ours or partition.index != 0:
         code = ErrorCode.UNKNOWN_TOPIC_ID if by_id and not is_ours else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        raise RequestError(code, "this node does not host that topic or partition")
+        raise refusal(code, "this node does not host that topic or partition")
     if not context.is_leader:
         # The batch is refused in any case, so validating it would only cost CPU.
         return None
@@ -194,7 +194,7 @@ def _check_timestamp(header: BatchHeader, *, now_ms: int, after_max_ms: int) -> 
     """
     latest_ms = now_ms + after_max_ms
     if header.max_timestamp_ms > latest_ms:
-        raise RequestError(
+        raise refusal(
             ErrorCode.INVALID_TIMESTAMP,
             f"Timestamp {header.max_timestamp_ms} of message with offset {header.last_offset} is out of range. The "
             f"timestamp should be within [0, {latest_ms}]. Check the client's clock, or raise "

@@ -16,14 +16,13 @@ from raft.runtime.request import Request
 from raft.runtime.requests.context import Context
 from raft.runtime.requests.fetch import LONGEST_WAIT_MS
 from raft.runtime.requests.waiting_read import WaitingRead
-from raft.wire.mapping.replica_messages import request_from_wire, response_to_wire
+from raft.wire.mapping.fetches import FETCH
 from raft.wire.messages import fetch as wire
 
 
 def replica_fetch(context: Context, request: Request[wire.FetchRequest]) -> None:
     """Handle the Fetch of a voter or an observer."""
-    core_request = request_from_wire(request.message, request.version, context.ours)
-    assert isinstance(core_request, FetchRequest | UnknownPartitionRequest), "a Fetch on the wire is one of the core"
+    core_request = FETCH.request_from_wire(request.message, context.ours, request.version)
     needs_permit = False
     if isinstance(core_request, FetchRequest):
         needs_permit = core_request.replica.node_id not in context.config.voters
@@ -85,6 +84,10 @@ class _ReplicaFetch(WaitingRead[wire.FetchRequest, FetchRequest | UnknownPartiti
     def _send_response(self, response: FetchResponse | RequestRefused, records: bytes) -> None:
         if self._permit is not None:
             self._context.responses.shrink(self._permit, len(records))
-        request = self._request
-        message = response_to_wire(request.message, response, records, self._context.ours, request.version)
-        request.respond(message, self._permit)
+        message, version = self._request.message, self._request.version
+        self._request.respond(
+            FETCH.refusal_to_wire(message, response.error, version)
+            if isinstance(response, RequestRefused)
+            else FETCH.response_to_wire(response, self._context.ours, version, records),
+            self._permit,
+        )

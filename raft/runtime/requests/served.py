@@ -41,7 +41,7 @@ from raft.security.operations import Operation
 from raft.types import NodeId
 from raft.wire import apis
 from raft.wire.apis import Api
-from raft.wire.mapping.fetches import fetch_refusal_to_wire, fetching_replica
+from raft.wire.mapping.fetches import FETCH, fetching_replica
 from raft.wire.messages.begin_quorum_epoch import BeginQuorumEpochRequest
 from raft.wire.messages.end_quorum_epoch import EndQuorumEpochRequest
 from raft.wire.messages.fetch import FetchRequest
@@ -99,7 +99,7 @@ def _fetching(message: FetchRequest, version: int) -> set[NodeId] | None:
 
 
 def _refuse_fetching_node(message: FetchRequest, version: int) -> Message:
-    return fetch_refusal_to_wire(message, _CLUSTER, version)
+    return FETCH.refusal_to_wire(message, _CLUSTER, version)
 
 
 def _loading(message: FetchSnapshotRequest, _version: int) -> set[NodeId]:

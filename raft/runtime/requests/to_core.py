@@ -17,9 +17,9 @@ def to_core(context: Context, request: Request[Message]) -> None:
     def on_response(effect: SendResponse) -> None:
         response = effect.response
         assert not isinstance(response, AppendResponse | ReadIndexResponse), "replicas neither append nor read"
-        request.respond(response_to_wire(request.message, response, b"", context.ours, request.version))
+        request.respond(response_to_wire(request.message, response, context.ours, request.version))
 
     request_id = context.engine.expect_response(on_response)
     request.when_gone(lambda: context.engine.abandon(request_id))
-    core_request = request_from_wire(request.message, request.version, context.ours)
+    core_request = request_from_wire(request.message, context.ours, request.version)
     context.engine.submit(RequestReceived(request_id=request_id, request=core_request))

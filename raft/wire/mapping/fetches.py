@@ -8,7 +8,9 @@ from raft.core import messages as core
 from raft.records.batches import read_good_prefix
 from raft.transactions import AbortedTransaction
 from raft.types import Epoch, LeaderAndEpoch, NodeId, Offset, OffsetAndEpoch
+from raft.wire import apis
 from raft.wire.mapping.elections import leader_and_epoch
+from raft.wire.mapping.mapping import Mapping
 from raft.wire.mapping.partition import (
     INDEX,
     TopicPartition,
@@ -43,26 +45,131 @@ def fetching_replica(message: fetch.FetchRequest, version: int) -> NodeId | None
     return node_or_none(message.replica_state.replica_id if is_new else message.replica_id)
 
 
-def replica_fetch_from_wire(
-    message: fetch.FetchRequest, version: int, ours: TopicPartition
-) -> core.FetchRequest | core.UnknownPartitionRequest:
-    """Read the Fetch request of a replica."""
-    replica_id = fetching_replica(message, version)
-    assert replica_id is not None, "the Fetch of a client is read by client_fetch_from_wire"
-    partition = _our_partition(message, version, ours) if version >= FIRST_OF_REPLICAS else None
-    if partition is None:
-        return core.UnknownPartitionRequest(cluster_id=message.cluster_id)
-    return core.FetchRequest(
-        cluster_id=message.cluster_id,
-        replica=replica_key(replica_id, partition.replica_directory_id),
-        epoch=Epoch(partition.current_leader_epoch),
-        fetch_offset=Offset(partition.fetch_offset),
-        last_fetched_epoch=Epoch(partition.last_fetched_epoch),
-        max_wait_ms=message.max_wait_ms,
-        max_bytes=message.max_bytes,
-        high_watermark=offset_or_none(partition.high_watermark),
-        wants_high_watermark=partition.high_watermark != _NO_HIGH_WATERMARK_SENT,
-        is_damaged=partition.is_damaged,
+class FetchMapping(
+    Mapping[fetch.FetchRequest, fetch.FetchResponse, core.FetchRequest | core.RepairFetchRequest, core.FetchResponse]
+):
+    """Fetch between wire and core, as replicas send it."""
+
+    api = apis.FETCH
+    core_requests = (core.FetchRequest, core.RepairFetchRequest)
+
+    def request_to_wire(
+        self, request: core.FetchRequest | core.RepairFetchRequest, ours: TopicPartition, version: int
+    ) -> fetch.FetchRequest:
+        """Write a Fetch request of this node, with the fields that Kafka's replicas set."""
+        if isinstance(request, core.RepairFetchRequest):
+            return _repair_request(request, ours)
+        partition = fetch.FetchRequestPartition(
+            partition=INDEX,
+            current_leader_epoch=request.epoch,
+            fetch_offset=request.fetch_offset,
+            last_fetched_epoch=request.last_fetched_epoch,
+            partition_max_bytes=0,
+            replica_directory_id=directory_uuid(request.replica),
+            high_watermark=or_minus_one(request.high_watermark),
+            is_damaged=request.is_damaged,
+        )
+        topic = fetch.FetchRequestTopic(topic=ours.topic_name, topic_id=ours.topic_id, partitions=(partition,))
+        has_state = version >= _FIRST_WITH_REPLICA_STATE
+        replica_id = request.replica.node_id
+        return fetch.FetchRequest(
+            cluster_id=request.cluster_id,
+            replica_id=-1 if has_state else replica_id,
+            replica_state=fetch.FetchReplicaState(replica_id=replica_id if has_state else -1),
+            max_wait_ms=request.max_wait_ms,
+            min_bytes=0,
+            max_bytes=request.max_bytes,
+            topics=(topic,),
+        )
+
+    def request_from_wire(
+        self, message: fetch.FetchRequest, ours: TopicPartition, version: int
+    ) -> core.FetchRequest | core.UnknownPartitionRequest:
+        """Read the Fetch request of a replica."""
+        replica_id = fetching_replica(message, version)
+        assert replica_id is not None, "the Fetch of a client is read by client_fetch_from_wire"
+        partition = _our_partition(message, version, ours) if version >= FIRST_OF_REPLICAS else None
+        if partition is None:
+            return core.UnknownPartitionRequest(cluster_id=message.cluster_id)
+        return core.FetchRequest(
+            cluster_id=message.cluster_id,
+            replica=replica_key(replica_id, partition.replica_directory_id),
+            epoch=Epoch(partition.current_leader_epoch),
+            fetch_offset=Offset(partition.fetch_offset),
+            last_fetched_epoch=Epoch(partition.last_fetched_epoch),
+            max_wait_ms=message.max_wait_ms,
+            max_bytes=message.max_bytes,
+            high_watermark=offset_or_none(partition.high_watermark),
+            wants_high_watermark=partition.high_watermark != _NO_HIGH_WATERMARK_SENT,
+            is_damaged=partition.is_damaged,
+        )
+
+    def response_to_wire(
+        self, response: core.FetchResponse, ours: TopicPartition, version: int, records: bytes = b""
+    ) -> fetch.FetchResponse:
+        """Write the response to a Fetch of our partition alone."""
+        topic = fetch.FetchResponseTopic(
+            topic=ours.topic_name,
+            topic_id=ours.topic_id,
+            partitions=(fetch_partition_to_wire(response, records, version),),
+        )
+        return fetch.FetchResponse(responses=(topic,), node_endpoints=fetch_endpoints_to_wire(response.leader, version))
+
+    def response_from_wire(self, message: fetch.FetchResponse) -> core.FetchResponse | core.RequestRefused:
+        """Read the response to a Fetch of this node, with the intact batches before the first damaged one (FETCH-24).
+
+        Raises:
+            DecodeError: the response does not have exactly one partition.
+        """
+        if message.error_code:
+            return core.RequestRefused(error=message.error_code)
+        partition = sole_partition(message.responses)
+        leader = partition.current_leader
+        good = read_good_prefix(partition.records or b"")
+        return core.FetchResponse(
+            error=partition.error_code,
+            leader=leader_and_epoch(leader.leader_id, leader.leader_epoch, message.node_endpoints),
+            high_watermark=offset_or_none(partition.high_watermark),
+            log_start_offset=Offset(max(partition.log_start_offset, 0)),
+            diverging=_epoch_end(partition.diverging_epoch),
+            snapshot=_snapshot(partition.snapshot_id),
+            batches=good.batches,
+            damage=None if good.damage is None else str(good.damage),
+            compacted_end=offset_or_none(partition.compacted_end),
+        )
+
+    def refusal_to_wire(self, request: fetch.FetchRequest, error: int, version: int) -> fetch.FetchResponse:
+        """Refuse a whole Fetch. Versions without a top-level error have the error in each partition."""
+        if version >= _FIRST_WITH_ERROR:
+            return fetch.FetchResponse(error_code=error, responses=())
+        return fetch.FetchResponse(
+            responses=tuple(
+                fetch.FetchResponseTopic(
+                    topic=topic.topic,
+                    partitions=tuple(
+                        fetch.FetchResponsePartition(
+                            partition_index=partition.partition, error_code=error, high_watermark=-1, records=b""
+                        )
+                        for partition in topic.partitions
+                    ),
+                )
+                for topic in request.topics
+            )
+        )
+
+
+def _repair_request(request: core.RepairFetchRequest, ours: TopicPartition) -> fetch.FetchRequest:
+    """Write a request of this node for records that are damaged here: a Fetch like that of a client."""
+    partition = fetch.FetchRequestPartition(
+        partition=INDEX,
+        current_leader_epoch=request.epoch,
+        fetch_offset=request.damaged.start_offset,
+        last_fetched_epoch=request.last_fetched_epoch,
+        partition_max_bytes=request.max_bytes,
+    )
+    topic = fetch.FetchRequestTopic(topic=ours.topic_name, topic_id=ours.topic_id, partitions=(partition,))
+    return fetch.FetchRequest(
+        cluster_id=request.cluster_id, max_wait_ms=0, min_bytes=0, max_bytes=request.max_bytes, topics=(topic,)
     )
 
 
@@ -93,47 +200,6 @@ def client_fetch_from_wire(
         epoch=epoch_or_none(partition.current_leader_epoch),
         last_fetched_epoch=epoch_or_none(partition.last_fetched_epoch),
         read_committed=message.isolation_level == READ_COMMITTED,
-    )
-
-
-def fetch_request_to_wire(request: core.FetchRequest, ours: TopicPartition, version: int) -> fetch.FetchRequest:
-    """Write a Fetch request of this node, with the fields that Kafka's replicas set."""
-    partition = fetch.FetchRequestPartition(
-        partition=INDEX,
-        current_leader_epoch=request.epoch,
-        fetch_offset=request.fetch_offset,
-        last_fetched_epoch=request.last_fetched_epoch,
-        partition_max_bytes=0,
-        replica_directory_id=directory_uuid(request.replica),
-        high_watermark=or_minus_one(request.high_watermark),
-        is_damaged=request.is_damaged,
-    )
-    topic = fetch.FetchRequestTopic(topic=ours.topic_name, topic_id=ours.topic_id, partitions=(partition,))
-    has_state = version >= _FIRST_WITH_REPLICA_STATE
-    replica_id = request.replica.node_id
-    return fetch.FetchRequest(
-        cluster_id=request.cluster_id,
-        replica_id=-1 if has_state else replica_id,
-        replica_state=fetch.FetchReplicaState(replica_id=replica_id if has_state else -1),
-        max_wait_ms=request.max_wait_ms,
-        min_bytes=0,
-        max_bytes=request.max_bytes,
-        topics=(topic,),
-    )
-
-
-def repair_request_to_wire(request: core.RepairFetchRequest, ours: TopicPartition) -> fetch.FetchRequest:
-    """Write a request of this node for records that are damaged here: a Fetch like that of a client."""
-    partition = fetch.FetchRequestPartition(
-        partition=INDEX,
-        current_leader_epoch=request.epoch,
-        fetch_offset=request.damaged.start_offset,
-        last_fetched_epoch=request.last_fetched_epoch,
-        partition_max_bytes=request.max_bytes,
-    )
-    topic = fetch.FetchRequestTopic(topic=ours.topic_name, topic_id=ours.topic_id, partitions=(partition,))
-    return fetch.FetchRequest(
-        cluster_id=request.cluster_id, max_wait_ms=0, min_bytes=0, max_bytes=request.max_bytes, topics=(topic,)
     )
 
 
@@ -194,62 +260,6 @@ def fetch_endpoints_to_wire(leader: LeaderAndEpoch, version: int) -> tuple[Broke
     )
 
 
-def fetch_response_to_wire(
-    response: core.FetchResponse, records: bytes, ours: TopicPartition, version: int
-) -> fetch.FetchResponse:
-    """Write the response to a Fetch of our partition alone."""
-    topic = fetch.FetchResponseTopic(
-        topic=ours.topic_name,
-        topic_id=ours.topic_id,
-        partitions=(fetch_partition_to_wire(response, records, version),),
-    )
-    return fetch.FetchResponse(responses=(topic,), node_endpoints=fetch_endpoints_to_wire(response.leader, version))
-
-
-def fetch_refusal_to_wire(request: fetch.FetchRequest, error: int, version: int) -> fetch.FetchResponse:
-    """Refuse a whole Fetch. Versions without a top-level error have the error in each partition."""
-    if version >= _FIRST_WITH_ERROR:
-        return fetch.FetchResponse(error_code=error, responses=())
-    return fetch.FetchResponse(
-        responses=tuple(
-            fetch.FetchResponseTopic(
-                topic=topic.topic,
-                partitions=tuple(
-                    fetch.FetchResponsePartition(
-                        partition_index=partition.partition, error_code=error, high_watermark=-1, records=b""
-                    )
-                    for partition in topic.partitions
-                ),
-            )
-            for topic in request.topics
-        )
-    )
-
-
-def fetch_response_from_wire(message: fetch.FetchResponse) -> core.FetchResponse | core.RequestRefused:
-    """Read the response to a Fetch of this node, with the intact batches before the first damaged one (FETCH-24).
-
-    Raises:
-        DecodeError: the response does not have exactly one partition.
-    """
-    if message.error_code:
-        return core.RequestRefused(error=message.error_code)
-    partition = sole_partition(message.responses)
-    leader = partition.current_leader
-    good = read_good_prefix(partition.records or b"")
-    return core.FetchResponse(
-        error=partition.error_code,
-        leader=leader_and_epoch(leader.leader_id, leader.leader_epoch, message.node_endpoints),
-        high_watermark=offset_or_none(partition.high_watermark),
-        log_start_offset=Offset(max(partition.log_start_offset, 0)),
-        diverging=_epoch_end(partition.diverging_epoch),
-        snapshot=_snapshot(partition.snapshot_id),
-        batches=good.batches,
-        damage=None if good.damage is None else str(good.damage),
-        compacted_end=offset_or_none(partition.compacted_end),
-    )
-
-
 def _epoch_end(value: fetch.EpochEndOffset) -> OffsetAndEpoch | None:
     is_set = value.epoch >= 0 and value.end_offset >= 0
     return OffsetAndEpoch(epoch=Epoch(value.epoch), offset=Offset(value.end_offset)) if is_set else None
@@ -258,3 +268,6 @@ def _epoch_end(value: fetch.EpochEndOffset) -> OffsetAndEpoch | None:
 def _snapshot(value: SnapshotId) -> OffsetAndEpoch | None:
     is_set = value.epoch >= 0 and value.end_offset >= 0
     return OffsetAndEpoch(epoch=Epoch(value.epoch), offset=Offset(value.end_offset)) if is_set else None
+
+
+FETCH = FetchMapping()

@@ -14,10 +14,11 @@ INDEX = 0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicPartition:
-    """Partition 0 of a topic with a name and an id."""
+    """A partition of a topic with a name and an id. A node has partition 0 of its topic."""
 
     topic_name: str
     topic_id: Uuid
+    index: int = INDEX
 
 
 Part = TypeVar("Part")

@@ -25,7 +25,7 @@ class BatchPlanRequest(Message):
 
 
 @struct
-class LogPlace(Message):
+class LogPosition(Message):
     """A position between two records: the offset after it, and epoch and batch checksum of the record before it.
 
     -1 stands for unknown: the offset lies outside the committed log, or no record lies before it.
@@ -40,13 +40,13 @@ class LogPlace(Message):
 class BatchPlan(Message):
     """The bounds of what can be read, and the start and the end of a batch; last stable offset -1 means no plan.
 
-    `size_bytes` is the size of the batch if the request limits it; -1 otherwise, and from older nodes.
+    `size_bytes` is the size of the batch if the request limits it; -1 otherwise.
     """
 
     log_start_offset: int = field(INT64, default=-1)
     last_stable_offset: int = field(INT64, default=-1)
-    start: LogPlace = field(LogPlace, default=LogPlace())
-    end: LogPlace = field(LogPlace, default=LogPlace())
+    start: LogPosition = field(LogPosition, default=LogPosition())
+    end: LogPosition = field(LogPosition, default=LogPosition())
     size_bytes: int = field(INT64, versions="4+", tag=0, default=-1, ignorable=True)
 
 

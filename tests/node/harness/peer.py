@@ -115,7 +115,7 @@ class _Line(asyncio.Protocol):
         if isinstance(received.message, ApiVersionsRequest):
             response = self._peer.versions(version)
         else:
-            request = request_from_wire(received.message, version, OURS)
+            request = request_from_wire(received.message, OURS, version)
             assert not isinstance(request, core.UnknownPartitionRequest), "nodes name their one partition"
             self._peer.received.append(request)
             response = _to_wire(received.message, self._peer.play(request), version)
@@ -130,7 +130,7 @@ def _to_wire(request: Message, response: Answer, version: int) -> Message | byte
     if isinstance(response, bytes):
         return response
     records = b"".join(batch.payload for batch in getattr(response, "batches", ()))
-    return response_to_wire(request, response, records, OURS, version)
+    return response_to_wire(request, response, OURS, version, records)
 
 
 def serving_all() -> ApiVersionsResponse:

@@ -7,10 +7,11 @@ from collections.abc import Collection
 from raft.client import Client
 from raft.client.results import QuorumDescription
 from raft.types import Offset
+from tests.hang import HANG_S
 from tests.node.harness.waiting import eventually
 
 
-def settled(client: Client, among: Collection[int], *, within_s: float = 15) -> QuorumDescription:
+def settled(client: Client, among: Collection[int], *, within_s: float = HANG_S) -> QuorumDescription:
     """Wait until these voters hold the whole log and it is committed; return how the quorum looks then."""
 
     def look() -> QuorumDescription | None:

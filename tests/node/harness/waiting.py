@@ -6,13 +6,15 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
+from tests.hang import HANG_S
+
 Found = TypeVar("Found")
 
 _LOOK_S = 0.01
 
 
 def eventually(
-    look: Callable[[], Found | None], what: str, *, within_s: float = 30.0, every_s: float = _LOOK_S
+    look: Callable[[], Found | None], what: str, *, within_s: float = HANG_S, every_s: float = _LOOK_S
 ) -> Found:
     """Return what `look` finds, once that is truthy; fail with `what` when it never is.
 

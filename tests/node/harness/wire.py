@@ -18,10 +18,9 @@ from raft.wire.messages.sasl import (
     SaslHandshakeResponse,
 )
 from raft.wire.protection import Authenticator
+from tests.hang import HANG_S
 
 Response = TypeVar("Response", bound=Message)
-
-PATIENCE_S = 10.0
 
 
 class Wire:
@@ -39,7 +38,7 @@ class Wire:
         self._socket = socket.socket()
         if receive_buffer_bytes is not None:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer_bytes)
-        self._socket.settimeout(PATIENCE_S)
+        self._socket.settimeout(HANG_S)
         try:
             self._socket.connect((endpoint.host, endpoint.port))
         except OSError:
@@ -126,7 +125,7 @@ class Wire:
         """Raise TimeoutError from now on when sending or receiving takes longer."""
         self._socket.settimeout(seconds)
 
-    def is_closed_by_node(self, *, within_s: float = PATIENCE_S) -> bool:
+    def is_closed_by_node(self, *, within_s: float = HANG_S) -> bool:
         """Whether the node closes the connection in time. What it sends before that is ignored."""
         self._socket.settimeout(within_s)
         try:
@@ -146,7 +145,7 @@ class Wire:
         except TimeoutError:
             return True
         finally:
-            self._socket.settimeout(PATIENCE_S)
+            self._socket.settimeout(HANG_S)
         return False
 
     def _exactly(self, size_bytes: int) -> bytes:

@@ -202,7 +202,7 @@ class Intruder:
         return next(draft for draft in drafts if not self._is_refused(draft, identity))
 
     def _is_refused(self, draft: Draft, identity: Identity) -> bool:
-        refusal = refusal_of(*draft, user=identity.user, permissions=self._access.permissions, voters=self._plan.voters)
+        refusal = refusal_of(*draft, user=identity.user, rules=self._access.rules, voters=self._plan.voters)
         return refusal is not None
 
 

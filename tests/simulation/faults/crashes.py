@@ -8,7 +8,7 @@ from raft.core.effects import (
     AppendBatches,
     AppendLeaderChange,
     CheckSnapshot,
-    CutLog,
+    DeleteBeforeSnapshot,
     Effect,
     FlushLog,
     InstallSnapshot,
@@ -42,7 +42,7 @@ many calls at most the power is cut."""
 _EFFECTS = 8
 _RARE_EFFECTS: tuple[tuple[type[Effect], ...], ...] = (
     (StoreElectionState, RollLog),
-    (AppendLeaderChange, CutLog),
+    (AppendLeaderChange, DeleteBeforeSnapshot),
     (TruncateLog, StoreSnapshotPiece),
     (TruncateLog, CheckSnapshot),
     (TruncateLog, InstallSnapshot),

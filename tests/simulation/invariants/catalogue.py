@@ -67,7 +67,6 @@ from tests.simulation.invariants.security import (
     PrincipalsAreProved,
     RecordsOfIntrudersAreNotAppended,
     RefusalsAreCorrect,
-    RefusalsRevealNothing,
     RefusedNodesStop,
     RefusedRequestsChangeNothing,
 )
@@ -183,7 +182,6 @@ def _invariants_of_security(voters: Sequence[NodeId]) -> list[Invariant]:
         RefusedRequestsChangeNothing(),
         RecordsOfIntrudersAreNotAppended(),
         RefusalsAreCorrect(),
-        RefusalsRevealNothing(),
         ConnectionsEndWithoutProof(),
         AllowedRequestsAreServed(),
         PrincipalsAreProved(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from raft.client.results import BatchPlan, FoundOffset, LogPlace
+from raft.client.results import BatchPlan, FoundOffset, LogPosition
 from raft.core.messages import AppendResponse
 from raft.errors import ErrorCode, error_name
 from raft.records.header_fields import CHECKED_FROM
@@ -117,7 +117,7 @@ class BatchPlansAreCorrect(Invariant):
         for place in (plan.start, plan.end):
             self._check_place(reader, place)
 
-    def _check_place(self, reader: str, place: LogPlace) -> None:
+    def _check_place(self, reader: str, place: LogPosition) -> None:
         if place.offset:
             entry = self._committed.model.entry_holding(Offset(place.offset - 1))
             assert entry is not None, "below the high watermark"

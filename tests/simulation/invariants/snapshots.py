@@ -22,7 +22,7 @@ from tests.simulation.machine import Machine
 from tests.simulation.plan import SnapshotPlan
 from tests.simulation.starting import DIRECTORY
 from tests.simulation.step import Step
-from tests.simulation.transaction_history import TransactionHistory
+from tests.workload.transaction_history import TransactionHistory
 
 
 class SnapshotsHoldTheState(Invariant):

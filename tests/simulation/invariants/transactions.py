@@ -25,7 +25,7 @@ from tests.simulation.log_model import Entry, LogModel
 from tests.simulation.machine import Machine
 from tests.simulation.plan import Plan
 from tests.simulation.step import Step
-from tests.simulation.transaction_history import TransactionHistory
+from tests.workload.transaction_history import LoggedTransaction, TransactionHistory
 
 _LONGEST_COMMIT_MS = 500
 """A leader that can commit does so more often."""
@@ -93,11 +93,10 @@ class AbortedIndexMatchesLog(Invariant):
         self._flushes = -1  # The next flush is checked.
 
     def _check(self, machine: Machine, indexed: list[tuple[int, Offset, Offset]], start_offset: Offset) -> None:
-        ended = [each for each in TransactionHistory(machine.written.model.entries).transactions if each.end_offset]
         expected = sorted(
-            ((each.end_offset or 0) - 1, each.first_offset, each.producer_id)
-            for each in ended
-            if each.end is ControlType.ABORT and (each.end_offset or 0) > start_offset
+            ((each.marker_end_offset or 0) - 1, each.first_offset, each.producer_id)
+            for each in TransactionHistory(machine.written.model.entries).ended
+            if not each.is_committed and (each.marker_end_offset or 0) > start_offset
         )
         found = [(last_offset, first_offset, producer_id) for producer_id, first_offset, last_offset in indexed]
         self.require(found == expected, "%s: the index has %s, the log %s", machine, found, expected)
@@ -261,9 +260,10 @@ class MultipartWritesAreWhole(Invariant):
             self._check_small(machine, entry)
         ended = self._history.add(entry)
         if ended is not None and ended.producer_id >= FIRST_PART_PRODUCER_ID:
-            is_chosen = ended.write is not None
-            is_right = is_chosen == (ended.end is ControlType.COMMIT)
-            self.require(is_right, "%s ends a part with %s, named by a commit: %s", machine, ended.end, is_chosen)
+            is_right = ended.is_part == ended.is_committed
+            self.require(
+                is_right, "%s ends a part with %s, named by a commit: %s", machine, _end_of(ended), ended.is_part
+            )
 
     def _check_commit(self, machine: Machine, entry: Entry, write: WriteId, commit: WriteCommit) -> None:
         tasks = self._requested.get(write)
@@ -301,12 +301,12 @@ class MultipartWritesAreWhole(Invariant):
         write = WriteId.of(batch.header)
         self.require(write in self._written, "%s: %s was acknowledged, and is not committed", client, write)
         for transaction in self._history.open.values():
-            is_open = transaction.write is not None and transaction.write is self._commit_at(self._written[write])
+            is_open = transaction.write is not None and transaction.write.offset == self._written[write]
             self.require(not is_open, "%s: %s was acknowledged before its last marker is committed", client, write)
 
-    def _commit_at(self, offset: Offset) -> object:
-        entry = self._committed.model.entry_holding(offset)
-        return None if entry is None else entry.header.control_value
+
+def _end_of(transaction: LoggedTransaction) -> ControlType:
+    return ControlType.COMMIT if transaction.is_committed else ControlType.ABORT
 
 
 class TransactionsAreAtomic(Invariant):
@@ -320,7 +320,7 @@ class TransactionsAreAtomic(Invariant):
         self._committed = committed
         self._begun: dict[tuple[int, int], list[Transaction]] = {}
         self._history = TransactionHistory()
-        self._ended: dict[bytes, ControlType | None] = {}
+        self._ended: dict[bytes, ControlType] = {}
 
     def transaction_begun(self, client: str, transaction: Transaction) -> None:
         key = (transaction.producer_id, transaction.producer_epoch)
@@ -332,8 +332,8 @@ class TransactionsAreAtomic(Invariant):
             if ended is None or ended.producer_id >= FIRST_PART_PRODUCER_ID:
                 continue
             values = ended.values
-            self._ended[values[0]] = ended.end
-            if ended.end is ControlType.COMMIT:
+            self._ended[values[0]] = _end_of(ended)
+            if ended.is_committed:
                 begun = self._begun.get((ended.producer_id, ended.producer_epoch), [])
                 is_requested = any(each.wants_commit and each.values == values for each in begun)
                 self.require(is_requested, "%s commits %s, which no producer requested", step.machine, values)

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 import pytest
 
-from raft.core import fetching, machine
-from raft.core.appending import on_appends
+from raft.core import fetches, machine
+from raft.core.appends import on_appends
 from raft.core.events import AppendRequested
-from raft.core.fetching import _client_error, on_client_fetch
+from raft.core.fetches import _client_error, on_client_fetch
 from raft.core.messages import ClientFetchRequest
 from raft.core.roles import Leader
 from raft.core.state import State
@@ -165,7 +165,7 @@ def lagging_follower_responds_offset_out_of_range(patch: pytest.MonkeyPatch) -> 
         error = _client_error(state, request)
         return ErrorCode.OFFSET_OUT_OF_RANGE if error == ErrorCode.OFFSET_NOT_AVAILABLE else error
 
-    patch.setattr(fetching, "_client_error", error_of)
+    patch.setattr(fetches, "_client_error", error_of)
 
 
 @mutation(breaks=("CLIENT-1",), caught_by=("ReadOffsetsStayValid", "ReadersSeeCommittedTransactions"))

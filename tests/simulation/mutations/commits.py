@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 
 import pytest
 
-from raft.core import RaftCore, appending, commits, fetching, following
-from raft.core.appending import on_appends
+from raft.core import RaftCore, appends, commits, fetch_responses, fetches
+from raft.core.appends import on_appends
 from raft.core.commits import commit, maybe_advance_high_watermark, next_high_watermark
 from raft.core.effects import Effect, SendRequest, SendResponse
 from raft.core.events import AppendRequested, Event
-from raft.core.fetching import wake_fetches
+from raft.core.fetches import wake_fetches
 from raft.core.roles import Leader
 from raft.core.state import State
 from raft.errors import ErrorCode
@@ -84,13 +84,13 @@ def leader_counts_its_unflushed_records(patch: pytest.MonkeyPatch) -> None:
         finally:
             state.flushes.durable_end = durable_end
 
-    patch.setattr(fetching, "maybe_advance_high_watermark", advance)
+    patch.setattr(fetches, "maybe_advance_high_watermark", advance)
 
 
 @mutation(breaks=("HW-7",), caught_by=("CommittedIsDurable",))
 def sole_voter_commits_before_the_flush(patch: pytest.MonkeyPatch) -> None:
     """A quorum of one voter commits what it appends before it is flushed."""
-    append = appending.on_appends
+    append = appends.on_appends
 
     def append_and_commit(state: State, events: Sequence[AppendRequested], now_ms: int) -> None:
         append(state, events, now_ms)
@@ -132,7 +132,7 @@ def observers_count_for_the_majority(patch: pytest.MonkeyPatch) -> None:
         commit(state, moved_to)
         return True
 
-    patch.setattr(fetching, "maybe_advance_high_watermark", advance)
+    patch.setattr(fetches, "maybe_advance_high_watermark", advance)
 
 
 @mutation(breaks=("HW-5",), caught_by=("CommittedNeverChanges",))
@@ -144,7 +144,7 @@ def follower_high_watermark_above_its_log_end(patch: pytest.MonkeyPatch) -> None
             commit(state, leaders)
             wake_fetches(state, now_ms, high_watermark_moved=True)
 
-    patch.setattr(following, "_learn_high_watermark", learn)
+    patch.setattr(fetch_responses, "_learn_high_watermark", learn)
 
 
 @mutation(breaks=("CLIENT-8",), caught_by=("AppendResponsesAreCorrect",))

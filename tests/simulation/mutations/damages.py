@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from raft.core import repairing, requesting, standing_aside, timers
+from raft.core import outgoing_requests, repairs, timers, unfit_voters
 from raft.core.messages import FetchRequest, FetchResponse
 from raft.core.state import State
 from raft.runtime.engine import Engine
@@ -24,7 +24,7 @@ from tests.simulation.mutations.mutation import mutation
 @mutation(breaks=("LOG-30",), caught_by=("DamagedLeaderHandsOver",))
 def leader_with_a_damaged_log_leads_on(patch: pytest.MonkeyPatch) -> None:
     """A leader hands over only when its disk is full."""
-    reason = standing_aside.reason_to_resign
+    reason = unfit_voters.reason_to_resign
 
     def reason_of_sound(state: State, now_ms: int) -> str | None:
         return None if state.damage.exists else reason(state, now_ms)
@@ -35,19 +35,19 @@ def leader_with_a_damaged_log_leads_on(patch: pytest.MonkeyPatch) -> None:
 @mutation(breaks=("LOG-30",), caught_by=("DamagedVoterStandsAside",))
 def voter_with_a_damaged_log_stands_at_once(patch: pytest.MonkeyPatch) -> None:
     """A voter leaves rounds to others only when its disk is full."""
-    stands_aside = standing_aside.stands_aside
-    patch.setattr(requesting, "stands_aside", lambda state: not state.damage.exists and stands_aside(state))
+    stands_aside = unfit_voters.stands_aside
+    patch.setattr(outgoing_requests, "stands_aside", lambda state: not state.damage.exists and stands_aside(state))
 
 
 @mutation(breaks=("LOG-30",), caught_by=("FetchesNameDamage",))
 def replica_does_not_say_that_its_log_is_damaged(patch: pytest.MonkeyPatch) -> None:
     """The leader may hand over to a voter whose log is damaged too."""
-    fetch_request = requesting._fetch_request
+    fetch_request = outgoing_requests._fetch_request
 
     def as_if_sound(state: State) -> FetchRequest:
         return replace(fetch_request(state), is_damaged=False)
 
-    patch.setattr(requesting, "_fetch_request", as_if_sound)
+    patch.setattr(outgoing_requests, "_fetch_request", as_if_sound)
 
 
 @mutation(
@@ -106,8 +106,8 @@ def repair_is_written_without_its_check(patch: pytest.MonkeyPatch) -> None:
     def all_batches(_state: State, _damaged: DamagedRange, response: FetchResponse) -> tuple[Batch, ...]:
         return response.batches
 
-    patch.setattr(repairing, "_begins_later", lambda _response, _damaged: False)
-    patch.setattr(repairing, "_fitting", all_batches)
+    patch.setattr(repairs, "_begins_later", lambda _response, _damaged: False)
+    patch.setattr(repairs, "_fitting", all_batches)
     patch.setattr(repair, "_fits", lambda _part, _size_bytes, _end_offset: True)
     patch.setattr(repair, "_is_sound", lambda *_arguments: True)
 
@@ -119,7 +119,7 @@ def repair_asks_for_more_than_the_range(patch: pytest.MonkeyPatch) -> None:
     def all_batches(_state: State, _damaged: DamagedRange, response: FetchResponse) -> tuple[Batch, ...]:
         return response.batches
 
-    patch.setattr(repairing, "_fitting", all_batches)
+    patch.setattr(repairs, "_fitting", all_batches)
 
 
 @mutation(breaks=("LOG-31",), caught_by=("QuorumRecovers",))

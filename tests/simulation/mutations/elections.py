@@ -165,7 +165,7 @@ def observer_becomes_candidate(patch: pytest.MonkeyPatch) -> None:
 @mutation(breaks=("CLUSTERID-2",), caught_by=("ForeignRequestsAreRefused",))
 def cluster_id_not_checked(patch: pytest.MonkeyPatch) -> None:
     """Requests of other clusters are handled like those of this one."""
-    for module in ("raft.core.elections", "raft.core.fetching"):
+    for module in ("raft.core.elections", "raft.core.fetches"):
         patch.setattr(f"{module}.cluster_refusal", lambda _state, _cluster_id: None)
 
 

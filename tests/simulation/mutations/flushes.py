@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from raft.core import requesting
+from raft.core import outgoing_requests
 from raft.core.flushes import FlushLedger
-from raft.core.requesting import _fetch
+from raft.core.outgoing_requests import _fetch
 from raft.core.roles import Loading
 from raft.core.state import State
 from raft.types import Endpoint, NodeId, Offset
@@ -24,7 +24,7 @@ def follower_fetches_before_the_flush(patch: pytest.MonkeyPatch) -> None:
         _fetch(state, node_id, endpoint, now_ms, loading=loading)
         state.flushes.durable_end = durable_end
 
-    patch.setattr(requesting, "_fetch", fetch)
+    patch.setattr(outgoing_requests, "_fetch", fetch)
 
 
 @mutation(breaks=("LOG-6", "FETCH-25"), caught_by=("FetchOffsetIsDurable", "CommittedIsDurable"))

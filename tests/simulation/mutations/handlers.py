@@ -17,7 +17,7 @@ from raft.runtime.requests.fetch import _ClientFetch, _Found
 from raft.runtime.response_budget import Permit, ResponseBudget
 from raft.storage.log import Log
 from raft.types import Batch, LeaderAndEpoch, Offset
-from raft.wire.messages.offset_for_leader_epoch import BatchPlan, BatchPlanRequest, LogPlace
+from raft.wire.messages.offset_for_leader_epoch import BatchPlan, BatchPlanRequest, LogPosition
 from tests.simulation.mutations import needs
 from tests.simulation.mutations.mutation import mutation
 
@@ -53,8 +53,8 @@ def fetch_response_does_not_say_that_it_is_compacted(patch: pytest.MonkeyPatch) 
     """A response with records of a snapshot does not name the end of the snapshot."""
     parse = _ClientFetch._parse
 
-    def parse_nothing(self: _ClientFetch, records: bytes, log: Log, read: ReadRange, *, is_cut: bool) -> _Found:
-        return parse(self, records, log, read, is_cut=is_cut)._replace(compacted_end=None)
+    def parse_nothing(self: _ClientFetch, records: bytes, log: Log, read: ReadRange, *, ends_at_damage: bool) -> _Found:
+        return parse(self, records, log, read, ends_at_damage=ends_at_damage)._replace(compacted_end=None)
 
     patch.setattr(_ClientFetch, "_parse", parse_nothing)
 
@@ -64,8 +64,8 @@ def fetch_response_names_the_start_of_its_records_as_the_end_of_the_snapshot(pat
     """A response with records of a snapshot names the offset of the first one, and not the end of the snapshot."""
     parse = _ClientFetch._parse
 
-    def parse_start(self: _ClientFetch, records: bytes, log: Log, read: ReadRange, *, is_cut: bool) -> _Found:
-        found = parse(self, records, log, read, is_cut=is_cut)
+    def parse_start(self: _ClientFetch, records: bytes, log: Log, read: ReadRange, *, ends_at_damage: bool) -> _Found:
+        found = parse(self, records, log, read, ends_at_damage=ends_at_damage)
         return found if found.compacted_end is None else found._replace(compacted_end=read.start_offset)
 
     patch.setattr(_ClientFetch, "_parse", parse_start)
@@ -130,11 +130,11 @@ def batch_planned_above_the_high_watermark(patch: pytest.MonkeyPatch) -> None:
 def plan_describes_the_next_record(patch: pytest.MonkeyPatch) -> None:
     """A plan describes an offset by the epoch and checksum of the record after it instead of the one before it."""
 
-    def place(log: Log, offset: Offset) -> LogPlace:
+    def place(log: Log, offset: Offset) -> LogPosition:
         if offset == log.end_offset:
-            return LogPlace(offset=offset, epoch=log.start.epoch)
+            return LogPosition(offset=offset, epoch=log.start.epoch)
         header = log.header_of(offset)
-        return LogPlace(offset=offset, epoch=header.epoch, checksum=header.checksum)
+        return LogPosition(offset=offset, epoch=header.epoch, checksum=header.checksum)
 
     patch.setattr("raft.runtime.requests.batch_plan._place", place)
 

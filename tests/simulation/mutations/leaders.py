@@ -6,16 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from raft.core import CoreConfig, fetching, machine, responses
+from raft.core import CoreConfig, fetches, machine, responses
 from raft.core.effects import Disconnect, Effect
 from raft.core.elections import on_begin_quorum_epoch
-from raft.core.fetching import _respond_or_park, wake_fetches
+from raft.core.fetches import _respond_or_park, wake_fetches
 from raft.core.messages import BeginQuorumEpochRequest, FetchRequest, FetchResponse
-from raft.core.parking import ParkedFetch
 from raft.core.request_manager import InflightRequest, RequestManager
 from raft.core.responses import _is_settled_by_epoch_or_error, _PartitionResponse
 from raft.core.roles import Follower
 from raft.core.state import State
+from raft.core.waiting_requests import ParkedFetch
 from raft.errors import ErrorCode
 from tests.simulation.mutations.mutation import mutation
 
@@ -84,7 +84,7 @@ def linger_restarts_with_each_commit(patch: pytest.MonkeyPatch) -> None:
         else:
             _respond_or_park(state, fetch, request, now_ms, high_watermark_moved=high_watermark_moved)
 
-    patch.setattr(fetching, "_respond_or_park", restart_linger)
+    patch.setattr(fetches, "_respond_or_park", restart_linger)
 
 
 @mutation(breaks=("FETCH-12", "LINGER-1"), caught_by=("HighWatermarkIsSentInTime",))
@@ -96,4 +96,4 @@ def parked_fetch_not_completed_by_a_commit(patch: pytest.MonkeyPatch) -> None:
             wake_fetches(state, now_ms, high_watermark_moved=False)
 
     patch.setattr(machine, "wake_fetches", wake)
-    patch.setattr(fetching, "wake_fetches", wake)
+    patch.setattr(fetches, "wake_fetches", wake)

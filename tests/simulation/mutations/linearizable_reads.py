@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from raft.core import fetching, read_index, responses
+from raft.core import fetches, read_index, responses
 from raft.core.messages import FetchRequest
 from raft.core.progress import QuorumProgress
 from raft.core.read_index import voter_confirmed, wait_for_commit
@@ -62,14 +62,14 @@ def confirmation_lasts(patch: pytest.MonkeyPatch) -> None:
 @mutation(breaks=("READ-2",), caught_by=_CAUGHT_BY, needs=needs.successors)
 def fetch_confirms_reads(patch: pytest.MonkeyPatch) -> None:
     """A fetch of a voter confirms the leader, though it may have been sent long before the read was requested."""
-    record_progress = fetching._record_progress
+    record_progress = fetches._record_progress
 
     def confirm(state: State, request: FetchRequest, now_ms: int) -> None:
         record_progress(state, request, now_ms)
         if isinstance(state.role, Leader) and state.config.voters.is_voter(request.replica):
             voter_confirmed(state, request.replica.node_id, state.requests.next_number)
 
-    patch.setattr(fetching, "_record_progress", confirm)
+    patch.setattr(fetches, "_record_progress", confirm)
 
 
 @mutation(breaks=("READ-2",), caught_by=_CAUGHT_BY, needs=needs.successors)

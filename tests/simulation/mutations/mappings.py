@@ -11,7 +11,8 @@ from raft.core import moves
 from raft.core.messages import FetchResponse, RequestRefused, VoteRequest
 from raft.core.state import State
 from raft.types import LeaderAndEpoch, Offset
-from raft.wire.mapping import elections, fetches
+from raft.wire.mapping.elections import VoteMapping
+from raft.wire.mapping.fetches import FetchMapping
 from raft.wire.messages import fetch as wire
 from tests.simulation.mutations.mutation import mutation
 
@@ -19,13 +20,13 @@ from tests.simulation.mutations.mutation import mutation
 @mutation(breaks=("PREVOTE-1", "TEST-16"), caught_by=("RequestsSurviveEncoding",))
 def pre_vote_decoded_as_a_standard_vote(patch: pytest.MonkeyPatch) -> None:
     """A request for a pre-vote is decoded as one for a standard vote."""
-    read = elections.vote_request_from_wire
+    read = VoteMapping.request_from_wire
 
     def read_as_vote(*arguments: object) -> object:
         request = read(*arguments)  # type: ignore[arg-type]
         return replace(request, pre_vote=False) if isinstance(request, VoteRequest) else request
 
-    patch.setattr(elections, "vote_request_from_wire", read_as_vote)
+    patch.setattr(VoteMapping, "request_from_wire", read_as_vote)
 
 
 @mutation(breaks=("FETCH-10", "HW-6"), caught_by=("QuorumRecovers",))
@@ -66,10 +67,10 @@ def endpoints_of_the_previous_leader_kept(patch: pytest.MonkeyPatch) -> None:
 
 
 def _change_fetch_responses(patch: pytest.MonkeyPatch, change: Callable[[FetchResponse], FetchResponse]) -> None:
-    read = fetches.fetch_response_from_wire
+    read = FetchMapping.response_from_wire
 
-    def read_and_change(message: wire.FetchResponse) -> FetchResponse | RequestRefused:
-        response = read(message)
+    def read_and_change(mapping: FetchMapping, message: wire.FetchResponse) -> FetchResponse | RequestRefused:
+        response = read(mapping, message)
         return change(response) if isinstance(response, FetchResponse) else response
 
-    patch.setattr(fetches, "fetch_response_from_wire", read_and_change)
+    patch.setattr(FetchMapping, "response_from_wire", read_and_change)

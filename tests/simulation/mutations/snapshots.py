@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from raft.compaction import making
+from raft.compaction import snapshot_maker
 from raft.compaction.batch_runs import Run
 from raft.compaction.compactor import Compactor
-from raft.core import fetching, loading, machine, responses
-from raft.core.effects import CutLog
-from raft.core.events import LogCutRequested
+from raft.core import fetches, machine, responses, snapshot_load
+from raft.core.effects import DeleteBeforeSnapshot
+from raft.core.events import DeleteBeforeSnapshotRequested
 from raft.core.messages import FetchRequest, FetchSnapshotResponse
 from raft.core.state import State
 from raft.epoch_cache import EpochCache
@@ -25,7 +25,7 @@ from raft.runtime.piecewise_read import PiecewiseRead
 from raft.runtime.snapshot_keeper import SnapshotKeeper, _Look
 from raft.snapshots import SnapshotScan, contents, state_batches
 from raft.snapshots.contents import SnapshotContents
-from raft.storage import directory_opening
+from raft.storage import opened_directory
 from raft.storage.directory import ReplicaDirectory
 from raft.storage.files import Files
 from raft.storage.log import Log
@@ -56,7 +56,7 @@ def writer_left_out_of_a_snapshot(patch: pytest.MonkeyPatch) -> None:
         writers = replace(state.producers.writers, histories=histories)
         return state_batches(replace(state, producers=replace(state.producers, writers=writers)))
 
-    patch.setattr(making, "state_batches", fewer)
+    patch.setattr(snapshot_maker, "state_batches", fewer)
 
 
 @mutation(breaks=("SNAPSHOT-2", "TXN-10"), caught_by=("SnapshotsHoldTheState",))
@@ -67,13 +67,13 @@ def open_transactions_left_out_of_a_snapshot(patch: pytest.MonkeyPatch) -> None:
         transactions = replace(NO_TRANSACTIONS, producers=state.producers.transactions.producers)
         return state_batches(replace(state, producers=replace(state.producers, transactions=transactions)))
 
-    patch.setattr(making, "state_batches", fewer)
+    patch.setattr(snapshot_maker, "state_batches", fewer)
 
 
 @mutation(breaks=("SNAPSHOT-2", "LOG-10"), caught_by=("SnapshotsHoldTheState",))
 def first_epoch_left_out_of_a_snapshot(patch: pytest.MonkeyPatch) -> None:
     """A snapshot has only the later epochs."""
-    patch.setattr(making, "state_batches", lambda state: state_batches(replace(state, epochs=state.epochs[1:])))
+    patch.setattr(snapshot_maker, "state_batches", lambda state: state_batches(replace(state, epochs=state.epochs[1:])))
 
 
 @mutation(breaks=("SNAPSHOT-2",), caught_by=("SnapshotsHoldTheState",))
@@ -101,13 +101,13 @@ def deleted_key_comes_back(patch: pytest.MonkeyPatch) -> None:
 @mutation(breaks=("SNAPSHOT-2", "TXN-10"), caught_by=("SnapshotsHoldTheState",))
 def aborted_records_enter_a_snapshot(patch: pytest.MonkeyPatch) -> None:
     """A snapshot has the records of aborted transactions."""
-    patch.setattr(making._Segments, "_is_aborted", lambda *_: False)
+    patch.setattr(snapshot_maker._Segments, "_is_aborted", lambda *_: False)
 
 
 @mutation(breaks=("SNAPSHOT-2",), caught_by=("SnapshotsHoldTheState",))
 def records_of_the_snapshot_before_are_lost(patch: pytest.MonkeyPatch) -> None:
     """A snapshot has the new records only."""
-    patch.setattr(making, "_runs_of_snapshot", lambda *_: iter(()))
+    patch.setattr(snapshot_maker, "_runs_of_snapshot", lambda *_: iter(()))
 
 
 @mutation(
@@ -130,7 +130,7 @@ def damaged_snapshot_is_installed(patch: pytest.MonkeyPatch) -> None:
 @mutation(breaks=("SNAPSHOT-4", "FETCH-23"), caught_by=("SnapshotsHoldTheState", "QuorumRecovers"))
 def torn_snapshot_is_taken(patch: pytest.MonkeyPatch) -> None:
     """A replica expects no footer, and no more of a snapshot when it has most of it."""
-    store = loading.on_snapshot_piece
+    store = snapshot_load.on_snapshot_piece
 
     def store_last(state: State, node_id: NodeId, response: FetchSnapshotResponse, now_ms: int) -> None:
         end_position = response.position + len(response.piece)
@@ -161,15 +161,15 @@ def snapshot_is_written_under_its_final_name(patch: pytest.MonkeyPatch) -> None:
 def log_is_cut_past_the_high_watermark(patch: pytest.MonkeyPatch) -> None:
     """The log is cut where the next snapshot will end, before everything before that is committed."""
 
-    def cut(keeper: SnapshotKeeper, look: _Look) -> None:
+    def delete(keeper: SnapshotKeeper, look: _Look) -> None:
         if look.order is not None and not keeper._is_stable(look.order.end.offset):
-            keeper._submit(LogCutRequested(start=look.order.end, shows_records=False))
+            keeper._submit(DeleteBeforeSnapshotRequested(start=look.order.end, shows_records=False))
 
-    def cut_unchecked(state: State, event: LogCutRequested) -> None:
-        state.emit(CutLog(start=event.start))
+    def cut_unchecked(state: State, event: DeleteBeforeSnapshotRequested) -> None:
+        state.emit(DeleteBeforeSnapshot(start=event.start))
 
-    patch.setattr(SnapshotKeeper, "_cut", cut)
-    patch.setattr(machine, "on_cut_requested", cut_unchecked)
+    patch.setattr(SnapshotKeeper, "_delete_before_snapshot", delete)
+    patch.setattr(machine, "on_deletion_requested", cut_unchecked)
     patch.setattr(ReplicaDirectory, "_compacted_of", lambda *_: None)
 
 
@@ -189,7 +189,7 @@ def tombstone_is_removed_too_early(patch: pytest.MonkeyPatch) -> None:
 @mutation(breaks=("SNAPSHOT-2",), caught_by=("SnapshotsHoldTheState",))
 def older_value_comes_back_from_the_snapshot_before(patch: pytest.MonkeyPatch) -> None:
     """All records of the snapshot before are kept, also those whose keys have newer values."""
-    runs_of_snapshot, retain = making._runs_of_snapshot, making._Output.retain
+    runs_of_snapshot, retain = snapshot_maker._runs_of_snapshot, snapshot_maker._Output.retain
 
     class OldRun(Run):
         """A run of the snapshot before."""
@@ -197,14 +197,14 @@ def older_value_comes_back_from_the_snapshot_before(patch: pytest.MonkeyPatch) -
     def old_runs(folder: SnapshotFolder, snapshot: OffsetAndEpoch) -> Iterator[Run]:
         return (OldRun(run.batches, run.codec) for run in runs_of_snapshot(folder, snapshot))
 
-    def retain_old(output: making._Output, run: Run) -> None:
+    def retain_old(output: snapshot_maker._Output, run: Run) -> None:
         if isinstance(run, OldRun):
             output.write(run.batches)
         else:
             retain(output, run)
 
-    patch.setattr(making, "_runs_of_snapshot", old_runs)
-    patch.setattr(making._Output, "retain", retain_old)
+    patch.setattr(snapshot_maker, "_runs_of_snapshot", old_runs)
+    patch.setattr(snapshot_maker._Output, "retain", retain_old)
 
 
 @mutation(breaks=("SNAPSHOT-3", "LOG-15"), caught_by=("LogStartsAtASnapshot", "NoUnexpectedErrors", "NodesRestart"))
@@ -251,7 +251,7 @@ def replica_behind_the_log_gets_no_snapshot(patch: pytest.MonkeyPatch) -> None:
     def is_behind(_state: State, _request: FetchRequest) -> bool:
         return False
 
-    patch.setattr(fetching, "_is_behind", is_behind)
+    patch.setattr(fetches, "_is_behind", is_behind)
 
 
 @mutation(breaks=("READ-7",), caught_by=("ReadersSeeTheState", "QuorumRecovers", "MissingRecordsAreReplaced"))
@@ -357,7 +357,7 @@ def interrupted_cut_is_not_completed(patch: pytest.MonkeyPatch) -> None:
         found = log_start(files, name, snapshots)
         return snapshots[0] if found.offset and snapshots else found
 
-    patch.setattr(directory_opening, "log_start", first_snapshot)
+    patch.setattr(opened_directory, "log_start", first_snapshot)
 
 
 @mutation(

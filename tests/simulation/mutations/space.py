@@ -7,11 +7,11 @@ from contextlib import suppress
 
 import pytest
 
-from raft.core import following, responses
+from raft.core import fetch_responses, responses
 from raft.core.disk_room import DiskRoom
-from raft.core.loading import on_snapshot_offered
 from raft.core.messages import FetchResponse
 from raft.core.roles import Follower
+from raft.core.snapshot_load import on_snapshot_offered
 from raft.core.state import State
 from raft.errors import DiskFullError, StorageError
 from raft.runtime.job_queue import JobQueue, _Job
@@ -39,7 +39,7 @@ def appends_since_the_measurement_are_not_counted(patch: pytest.MonkeyPatch) -> 
 @mutation(breaks=("LOG-24",), caught_by=("ReserveIsKept",), needs=needs.full_disks)
 def replica_with_a_full_disk_takes_one_more_response(patch: pytest.MonkeyPatch) -> None:
     """A replica takes all records of a response if there is any room."""
-    take = following._take_batches
+    take = fetch_responses._take_batches
 
     def take_all(state: State, batches: Iterable[Batch]) -> bool:
         if not state.disk_room.holds(1):
@@ -48,7 +48,7 @@ def replica_with_a_full_disk_takes_one_more_response(patch: pytest.MonkeyPatch) 
             context.setattr(DiskRoom, "holds", lambda *_: True)
             return take(state, batches)
 
-    patch.setattr(following, "_take_batches", take_all)
+    patch.setattr(fetch_responses, "_take_batches", take_all)
 
 
 @mutation(breaks=("LOG-24",), caught_by=("QuorumRecovers", "ReserveIsKept"))
@@ -66,7 +66,7 @@ def disk_is_measured_once_only(patch: pytest.MonkeyPatch) -> None:
 @mutation(breaks=("LOG-24", "FETCH-17"), caught_by=("QuorumRecovers",))
 def follower_with_a_full_disk_fetches_nothing_more(patch: pytest.MonkeyPatch) -> None:
     """A replica that had no room for a batch does not ask for it again."""
-    patch.setattr(following, "FULL_DISK_PAUSE_MS", 1 << 40)
+    patch.setattr(fetch_responses, "FULL_DISK_PAUSE_MS", 1 << 40)
 
 
 @mutation(
@@ -90,7 +90,7 @@ def torn_append_stays_when_room_is_missing(patch: pytest.MonkeyPatch) -> None:
 @mutation(breaks=("LOG-28",), caught_by=("NoNodeHalts",), needs=needs.full_disks)
 def snapshot_offered_to_a_contact_is_loaded(patch: pytest.MonkeyPatch) -> None:
     """A replica whose records wait for room takes the snapshot that its leader offers for what is on its disk."""
-    handle = following.on_fetch_response
+    handle = fetch_responses.on_fetch_response
 
     def take(state: State, node_id: NodeId, response: FetchResponse, now_ms: int) -> None:
         if response.snapshot is not None and isinstance(state.role, Follower):

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from raft.compaction import making
-from raft.core import appending, moves, transactions
+from raft.compaction import snapshot_maker
+from raft.core import appends, moves, transactions
 from raft.core.appender import Appender
 from raft.core.events import TransactionEndRequested
 from raft.core.state import State
@@ -69,7 +69,7 @@ def parts_of_a_write_end_one_by_one(patch: pytest.MonkeyPatch) -> None:
             appender.add_marker(state.transactions.transactions[part.producer_id], ControlType.COMMIT)
         markers(state, appender)
 
-    patch.setattr(appending, "commit_parts", commit_parts)
+    patch.setattr(appends, "commit_parts", commit_parts)
 
 
 @mutation(breaks=("TXN-2",), caught_by=("LastStableOffsetIsCorrect", "ViewsEndOutsideOfWrites"))
@@ -123,7 +123,7 @@ def snapshot_of_the_log_without_ended_writes(patch: pytest.MonkeyPatch) -> None:
         transactions = replace(state.producers.transactions, ended_writes=())
         return state_batches(replace(state, producers=replace(state.producers, transactions=transactions)))
 
-    patch.setattr(making, "state_batches", batches_without)
+    patch.setattr(snapshot_maker, "state_batches", batches_without)
 
 
 @mutation(breaks=("TXN-12",), caught_by=("StableOffsetMovesOn",))
@@ -147,7 +147,7 @@ def new_leader_leaves_commits_without_markers(patch: pytest.MonkeyPatch) -> None
 @mutation(breaks=("TXN-6",), caught_by=("MultipartWritesAreWhole", "NoUnexpectedErrors"))
 def commit_accepts_parts_that_are_not_open(patch: pytest.MonkeyPatch) -> None:
     """A commit is accepted although a part was aborted."""
-    patch.setattr(appending, "unfit_parts", lambda *_: None)
+    patch.setattr(appends, "unfit_parts", lambda *_: None)
 
 
 @mutation(breaks=("TXN-6",), caught_by=("MultipartWritesAreWhole",))
@@ -159,7 +159,7 @@ def other_parts_are_committed_too(patch: pytest.MonkeyPatch) -> None:
             if transaction.producer_id not in but:
                 appender.add_marker(transaction, ControlType.COMMIT)
 
-    patch.setattr(appending, "abort_parts", abort_parts)
+    patch.setattr(appends, "abort_parts", abort_parts)
 
 
 @mutation(breaks=("TXN-6",), caught_by=("MultipartWritesAreWhole",))
@@ -170,34 +170,34 @@ def chosen_parts_are_aborted_with_the_others(patch: pytest.MonkeyPatch) -> None:
     def abort_all(state: State, appender: Appender, write: WriteId, *, but: Iterable[int] = ()) -> None:
         abort_parts(state, appender, write)
 
-    patch.setattr(appending, "abort_parts", abort_all)
+    patch.setattr(appends, "abort_parts", abort_all)
 
 
 @mutation(breaks=("TXN-6", "HW-6"), caught_by=("MultipartWritesAreWhole",))
 def commit_acknowledged_before_its_last_marker(patch: pytest.MonkeyPatch) -> None:
     """A multipart write is acknowledged when its commit record is committed."""
     patch.setattr(TransactionTable, "ends_committed_at", Offset(0))
-    wait = appending._wait_for_commit
+    wait = appends._wait_for_commit
 
     def wait_for_the_record(
         state: State, event: object, base_offset: Offset, _end: Offset, *rest: object, **named: object
     ) -> None:
         wait(state, event, base_offset, Offset(base_offset + 1), *rest, **named)  # type: ignore[arg-type]
 
-    patch.setattr(appending, "_wait_for_commit", wait_for_the_record)
+    patch.setattr(appends, "_wait_for_commit", wait_for_the_record)
 
 
 @mutation(breaks=("TXN-6",), caught_by=("MultipartWritesAreWhole", "WritersKeepTheirOrder", "WrittenOnce"))
 def commit_is_always_new(patch: pytest.MonkeyPatch) -> None:
     """The key of a multipart write is not compared with the writes in the log."""
-    judge = appending._judge
+    judge = appends._judge
 
     def judge_without_key(state: State, event: object) -> Verdict:
         verdict = judge(state, event)  # type: ignore[arg-type]
         header = event.batch.header  # type: ignore[attr-defined]
         return Accepted() if header.control_value is not None and not isinstance(verdict, Accepted) else verdict
 
-    patch.setattr(appending, "_judge", judge_without_key)
+    patch.setattr(appends, "_judge", judge_without_key)
 
 
 @mutation(breaks=("TXN-4",), caught_by=("TransactionsAreAtomic",))
@@ -290,7 +290,7 @@ def aborted_transactions_are_not_named(patch: pytest.MonkeyPatch) -> None:
 )
 def index_of_aborted_transactions_is_empty_after_a_start(patch: pytest.MonkeyPatch) -> None:
     """A start does not build the index of aborted transactions."""
-    patch.setattr("raft.storage.log_opening.AbortedFinder.appended", lambda _finder, _header: None)
+    patch.setattr("raft.storage.opened_log.AbortedFinder.appended", lambda _finder, _header: None)
 
 
 @mutation(breaks=("TXN-10",), caught_by=("AbortedIndexMatchesLog", "ReadersSeeCommittedTransactions"))

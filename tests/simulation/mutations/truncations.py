@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from raft.core import following, moves
+from raft.core import fetch_responses, moves
 from raft.core.log_view import Agreement, LogView
 from raft.core.moves import become_leader
 from raft.core.state import State
@@ -16,13 +16,13 @@ from tests.simulation.mutations.mutation import mutation
 @mutation(breaks=("DIVERGE-5", "FETCH-22"), caught_by=("QuorumRecovers",))
 def diverging_log_not_truncated(patch: pytest.MonkeyPatch) -> None:
     """A follower whose log diverges does not truncate it, and never catches up."""
-    patch.setattr(following, "_truncate", lambda _state, _diverging: None)
+    patch.setattr(fetch_responses, "_truncate", lambda _state, _diverging: None)
 
 
 @mutation(breaks=("DIVERGE-7",), caught_by=("CommittedIsNotTruncated",))
 def truncation_below_the_high_watermark(patch: pytest.MonkeyPatch) -> None:
     """A follower whose log diverges truncates all of it."""
-    patch.setattr(following, "_truncate", lambda state, _diverging: state.truncate(Offset(0)))
+    patch.setattr(fetch_responses, "_truncate", lambda state, _diverging: state.truncate(Offset(0)))
 
 
 @mutation(breaks=("DIVERGE-5",), caught_by=("QuorumRecovers", "ViewMatchesLog"))

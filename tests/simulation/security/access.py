@@ -15,7 +15,7 @@ from tests.simulation.plan import Plan
 from tests.simulation.security.expected import Known
 from tests.simulation.security.identity import Identity, credential_of
 from tests.simulation.security.mechanisms import PLAIN, SCRAM
-from tests.simulation.security.rights import Permissions, Right, principal_of
+from tests.simulation.security.rights import Right
 from tests.simulation.security.users import all_users, first_permissions, password_of, user_of
 from tests.simulation.starting import endpoint_of
 from tests.simulation.timeline import Timeline
@@ -28,8 +28,7 @@ class SimulatedGate:
     """What one node has read of users and rules; see `raft.node.gate` and `raft.security.rules_file`.
 
     Attributes:
-        known: the same for the simulator's own model.
-        rules: the rules.
+        known: users and rules.
     """
 
     def __init__(self, access: AccessControl, node_id: NodeId) -> None:
@@ -37,7 +36,6 @@ class SimulatedGate:
         self._node_id = node_id
         self._credentials = Credentials()
         self.known: Known
-        self.rules: Rules
         self.renew()
         # Those of PLAIN are in the configuration, which a node does not read again.
         passwords = self.known.passwords if self.known.mechanism == PLAIN else {}
@@ -51,8 +49,6 @@ class SimulatedGate:
     def renew(self) -> None:
         """Read the files."""
         known = self.known = self._access.known_at(self._node_id)
-        super_users = frozenset(map(principal_of, known.permissions.super_users))
-        self.rules = Rules.parse(known.permissions.to_text(), super_users=super_users)
         if known.mechanism == SCRAM:
             self._credentials = Credentials(
                 {user: {SCRAM: credential_of(user, password)} for user, password in known.passwords.items()}
@@ -93,9 +89,9 @@ class AccessControl:
         self.gates = {node_id: SimulatedGate(self, node_id) for node_id in (*plan.voters, *plan.observers)}
 
     @property
-    def permissions(self) -> Permissions:
+    def rules(self) -> Rules:
         """Who may do what."""
-        return self._permissions
+        return self._permissions.rules
 
     @property
     def has_wrong_rules(self) -> bool:
@@ -111,7 +107,7 @@ class AccessControl:
         return Known(
             passwords={user: password_of(user) for user in all_users(self._plan) if user not in self._removed},
             removed=self._removed,
-            permissions=permissions,
+            rules=permissions.rules,
             voters=self._plan.voters,
             mechanism=self._plan.security.mechanism,
             max_reauth_ms=self._plan.security.max_reauth_ms,

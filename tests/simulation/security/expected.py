@@ -1,4 +1,4 @@
-"""What a node has to do with each request on a connection: the simulator's own model of SASL and of the rules.
+"""What a node has to do with each request on a connection: the simulator's own model of SASL.
 
 It is told what the other side really knows, so it need not check a proof of SCRAM to say whether that is right.
 """
@@ -11,13 +11,13 @@ from enum import Enum, StrEnum, auto
 
 from raft.codec import Message
 from raft.errors import ErrorCode
+from raft.security.rules import Rules
 from raft.types import NodeId
 from raft.wire.messages.api_versions import ApiVersionsRequest
 from raft.wire.messages.metadata import MetadataRequest
 from raft.wire.messages.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
 from tests.simulation.security.mechanisms import PLAIN
 from tests.simulation.security.refusals import Reason, refusal_of
-from tests.simulation.security.rights import Permissions
 
 _MOST_REQUESTS = 16
 
@@ -58,7 +58,7 @@ class Expected:
 
     Fields:
         kind: see `Kind`.
-        error: the error code of the response, for REFUSE and END; None for no response.
+        error: the error code of the response, for END; None for no response.
         why: why the request is not served; None if it is.
         is_hidden: whether a response without an error is right too, as long as it names nothing.
         proves_again: whether it proves the name of the user again.
@@ -80,7 +80,7 @@ class Known:
     Fields:
         passwords: of the users that can prove their names.
         removed: the users that could do so before.
-        permissions: who may do what.
+        rules: who may do what.
         voters: the voters.
         mechanism: the only one that the node has.
         max_reauth_ms: how long a session is valid; 0 for no limit.
@@ -88,7 +88,7 @@ class Known:
 
     passwords: Mapping[str, str]
     removed: Collection[str]
-    permissions: Permissions
+    rules: Rules
     voters: Collection[NodeId]
     mechanism: str
     max_reauth_ms: int
@@ -158,7 +158,7 @@ class ExpectedSession:
     def _expect_request(self, message: Message, version: int) -> Expected:
         assert self.user is not None, "the name is proved"
         known = self._known()
-        refusal = refusal_of(message, version, user=self.user, permissions=known.permissions, voters=known.voters)
+        refusal = refusal_of(message, version, user=self.user, rules=known.rules, voters=known.voters)
         is_served = refusal is None
         was_served = self._is_served.get(type(message), is_served)
         self._is_served[type(message)] = is_served
@@ -166,8 +166,7 @@ class ExpectedSession:
             return Expected(kind=Kind.SERVE, is_changed=not was_served)
         return Expected(
             kind=Kind.REFUSE,
-            error=refusal.error,
-            why=refusal.reason,
+            why=refusal,
             is_hidden=isinstance(message, MetadataRequest) and not message.topics,
             is_changed=was_served,
         )

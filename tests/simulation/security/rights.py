@@ -1,11 +1,13 @@
-"""Who may do what in a run: the simulator's own model of the rules, from which it writes the file of the nodes."""
+"""Who may do what in a run, as the file of the nodes says it."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import cached_property
 
+from raft.security.rules import Rules
 from raft.types import NodeId
 
 EVERYONE = "*"
@@ -19,7 +21,7 @@ class Right(Enum):
     DESCRIBE = "describe"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Permissions:
     """Who may do what. Users are named without `User:`.
 
@@ -34,22 +36,6 @@ class Permissions:
     voters: Mapping[NodeId, str]
     observers: frozenset[str]
     super_users: frozenset[str]
-
-    def may(self, user: str, right: Right) -> bool:
-        """Return whether a user may do something (ACL-2)."""
-        if user in self.super_users or right in self._rights_of(user) or right in self._rights_of(EVERYONE):
-            return True
-        is_node = user in self.observers or user in self.voters.values()
-        if is_node:
-            return right in (Right.READ, Right.DESCRIBE)
-        return right is Right.DESCRIBE and bool(self._rights_of(user))
-
-    def may_speak_as(self, user: str, node_id: NodeId, *, is_voter: bool) -> bool:
-        """Return whether a user may send requests in the name of a node (ACL-3)."""
-        if not is_voter:
-            return user in self.observers or user in self.super_users
-        own = self.voters.get(node_id)
-        return user in self.super_users if own is None else user == own
 
     def without(self, user: str, right: Right) -> Permissions:
         """Return these permissions without a right of a user."""
@@ -69,8 +55,12 @@ class Permissions:
         voters = {voter: f"former {user}" if voter in nodes else user for voter, user in self.voters.items()}
         return replace(self, voters=voters, observers=self.observers - set(observers))
 
-    def to_text(self) -> str:
-        """Return the text of the file with these rules, without the super users."""
+    @cached_property
+    def rules(self) -> Rules:
+        """The rules as a node reads them."""
+        return Rules.parse(self._to_text(), super_users=frozenset(map(principal_of, self.super_users)))
+
+    def _to_text(self) -> str:
         lines = ["[allow]"]
         for right in Right:
             users = [user for user, rights in sorted(self.rights.items()) if right in rights]
