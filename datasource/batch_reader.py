@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -13,10 +12,11 @@ from datasource.clients import client_for
 from datasource.option_values import NamedOffset, View
 from datasource.options import ReadOptions
 from datasource.pushed_filters import Bounds, bounds_of
-from datasource.quick_acks import UnpickledByTask
 from datasource.range_partition import RangePartition
 from datasource.read_plan import resolve_end, resolve_start, split
 from datasource.short_errors import short_errors
+from datasource.spark_internals.process import takes_filters
+from datasource.spark_internals.quick_acks import UnpickledByTask
 from datasource.view_range import ViewRange, view_ranges
 from raft.errors import ConfigError
 
@@ -81,10 +81,5 @@ class FilteringBatchReader(KraftBatchReader):
 
 
 def batch_reader(options: ReadOptions) -> KraftBatchReader:
-    """Return a reader, which takes filters if Spark hands them over.
-
-    Spark refuses a reader that takes filters unless `spark.sql.python.filterPushdown.enabled` is true, and hands them
-    over in a process that runs a module of its own.
-    """
-    takes_filters = "pyspark.sql.worker.data_source_pushdown_filters" in sys.modules
-    return FilteringBatchReader(options) if takes_filters else KraftBatchReader(options)
+    """Return a reader, which takes filters if Spark hands them over in this process."""
+    return FilteringBatchReader(options) if takes_filters() else KraftBatchReader(options)

@@ -10,8 +10,8 @@ from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 
 from datasource.options import WriteOptions
-from datasource.quick_acks import UnpickledByTask
 from datasource.short_errors import short_errors
+from datasource.spark_internals.quick_acks import UnpickledByTask
 from datasource.task_rows import TaskRows
 from raft.client import WriteKey
 

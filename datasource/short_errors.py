@@ -4,10 +4,7 @@ Spark puts the traceback of a worker before the message of an error. An error of
 given, what is expected and what to do, so its traceback is left out. Every other error is a bug, and keeps it. Set the
 environment variable `KRAFT_DEBUG` to 1, before the session is created, to keep all tracebacks.
 
-The worker of Spark leaves out the traceback if the environment variable SPARK_HIDE_TRACEBACK is set, which is set here
-only once an error is on its way: the process of a worker ends with its first error.
-
-Source: pyspark.util.handle_worker_exception; pyspark/worker.py, main.
+Spark is told so only once an error is on its way: the process of a worker ends with its first error.
 """
 
 from __future__ import annotations
@@ -21,11 +18,10 @@ from typing import Any, TypeVar
 
 from datasource.hosts import with_remedy
 from datasource.spark_files import stopped_quorum
+from datasource.spark_internals.process import HIDE_TRACEBACK
 from raft.errors import QuorumUnavailableError, QuorumUnreachableError, RaftError
 
 KEEP_TRACEBACKS = "KRAFT_DEBUG"
-HIDE_TRACEBACK = "SPARK_HIDE_TRACEBACK"
-"""Read by Spark's Python workers."""
 
 _OWN = ("datasource", "raft")
 _logger = logging.getLogger(__name__)

@@ -15,6 +15,7 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
+from datasource.spark_internals.process import files_folder
 from raft.client import ClientSettings
 from raft.config import read_properties
 from raft.config.endpoints import addresses
@@ -127,11 +128,8 @@ def _roots() -> tuple[Path, ...]:
 
     A session of a streaming query has a folder of its own inside that of the application, which need not exist.
     """
-    from pyspark import SparkFiles
-
-    # The method of SparkFiles raises an error outside of an application.
-    folder = SparkFiles._root_directory
-    return () if folder is None else (Path(folder), Path(folder).parent)
+    folder = files_folder()
+    return () if folder is None else (folder, folder.parent)
 
 
 def _files(prefix: str) -> Iterator[Path]:

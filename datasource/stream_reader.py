@@ -23,11 +23,11 @@ from datasource.micro_batch import MicroBatch, first_batch, has_rows, next_batch
 from datasource.offsets import Beginning, Reached, log_end, read_offset
 from datasource.option_values import NamedOffset
 from datasource.options import ReadOptions
-from datasource.quick_acks import UnpickledByTask
 from datasource.range_partition import RangePartition
 from datasource.read_plan import LogRange, resolve_start, split
-from datasource.runner import end_quietly
 from datasource.short_errors import short_errors
+from datasource.spark_internals.quick_acks import UnpickledByTask
+from datasource.spark_internals.runner import end_quietly
 from raft.client import Client
 from raft.errors import ConfigError
 from raft.types import Offset

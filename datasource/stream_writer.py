@@ -15,9 +15,10 @@ from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMess
 
 from datasource.hosts import Host, for_task
 from datasource.options import WriteOptions
-from datasource.quick_acks import UnpickledByTask
 from datasource.short_errors import short_errors
 from datasource.sink_fence import checkpoint_location
+from datasource.spark_internals.process import task_properties
+from datasource.spark_internals.quick_acks import UnpickledByTask
 from datasource.task_rows import Query, TaskRows
 from raft.client import WriteKey
 from raft.errors import RaftError
@@ -52,7 +53,7 @@ class KraftStreamWriter(UnpickledByTask, DataSourceStreamArrowWriter):
         if context is None or query_id is None or batch_id is None:
             raise RaftError("Spark gave the task no query id or batch id, which a write needs to be exactly once")
         options = self._options_of(int(batch_id))
-        location = checkpoint_location(options.checkpoint_location, options.query_name, context._localProperties or {})
+        location = checkpoint_location(options.checkpoint_location, options.query_name, task_properties(context))
         query = Query(query_id=query_id, checkpoint_location=location)
         key = WriteKey(query_id, int(batch_id))
         return collect_rows(iterator, options, key, partition_id=context.partitionId(), query=query)

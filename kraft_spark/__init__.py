@@ -20,13 +20,12 @@ of the installation.
 import os
 
 try:
-    from pyspark import SparkContext
-
     from pyspark_kraft.own_packages import load_own_packages
 
     if (hidden := load_own_packages()) is not None:
         raise ImportError(hidden)
 
+    from datasource.spark_internals.jvm import has_started
     from kraft_spark.monitoring import QueryMonitor, observe_bytes
     from kraft_spark.msgpack.errors import MalformedValueError, SchemaError, UnpackableValueError
     from kraft_spark.msgpack_columns import from_msgpack, read_msgpack, to_msgpack
@@ -42,7 +41,7 @@ except ModuleNotFoundError as error:
         raise
     raise ImportError(f"kraft_spark needs {error.name}: pip install 'kraft-spark[spark]'") from error
 
-has_chosen_python = choose_this_python(os.environ, has_started=SparkContext._gateway is not None)
+has_chosen_python = choose_this_python(os.environ, has_started=has_started())
 
 __all__ = [
     "ConfigError",

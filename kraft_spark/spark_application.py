@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
+from datasource.spark_internals.jvm import environment_variable, has_jvm, java_context
 from kraft_spark.worker_python import WorkerPython
 from raft.errors import ConfigError
 from raft.local import ListenAddress
@@ -23,13 +25,13 @@ class SparkApplication:
     """
 
     def __init__(self, spark: SparkSession) -> None:
-        if not hasattr(spark, "_jvm"):
+        if not has_jvm(spark):
             raise ConfigError("QuorumService needs a classic SparkSession, whose driver is this process")
         self._python_context = spark.sparkContext
-        java_context = self._python_context._jsc
-        if java_context is None or java_context.sc().isStopped():
+        context = java_context(self._python_context)
+        if context is None or context.isStopped():
             raise ConfigError("QuorumService needs a SparkSession that is not stopped")
-        self._context = java_context.sc()
+        self._context = context
 
     def is_over(self) -> bool:
         """Return whether the application, or its JVM, has ended."""
@@ -74,9 +76,7 @@ class SparkApplication:
 
         Source: Spark's PythonUtils.defaultPythonExec; PySpark's SparkContext.pythonExec.
         """
-        jvm = self._python_context._jvm
-        assert jvm is not None, "a session has a JVM"
-        environment = jvm.java.lang.System.getenv
+        environment = partial(environment_variable, self._python_context)
         path = environment("PATH")
         variable = "PYSPARK_DRIVER_PYTHON" if environment("PYSPARK_DRIVER_PYTHON") else "PYSPARK_PYTHON"
         return [

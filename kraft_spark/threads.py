@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
+from datasource.spark_internals.jvm import has_jvm, set_active_session
+
 
 def use_in_thread(spark: SparkSession) -> None:
     """Let the calling thread write with a session.
@@ -23,8 +25,5 @@ def use_in_thread(spark: SparkSession) -> None:
     Args:
         spark: the session of the DataFrame that is written: `rows.sparkSession`.
     """
-    if not hasattr(spark, "_jvm"):
-        return
-    jvm, session = spark._jvm, spark._jsparkSession
-    assert jvm is not None, "a session has a JVM"
-    SparkSession._get_j_spark_session_class(jvm).setActiveSession(session)
+    if has_jvm(spark):
+        set_active_session(spark)

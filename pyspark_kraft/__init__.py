@@ -17,11 +17,11 @@ if _hidden is None:
     from datasource.batch_writer import KraftBatchWriter
     from datasource.range_partition import RangePartition
     from datasource.refused_stream import RefusedStream
-    from datasource.runner import end_quietly
+    from datasource.spark_internals.runner import end_quietly
+    from datasource.spark_internals.worker_imports import settle_imports
     from datasource.stream_reader import KraftStreamReader
     from datasource.stream_writer import KraftStreamWriter
     from datasource.task_rows import TaskRows
-    from datasource.worker_imports import settle_imports
     from pyspark_kraft.pickles import restore_through_here, restore_where_present
 
     restore_through_here(RangePartition, RefusedStream, TaskRows)

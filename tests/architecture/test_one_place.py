@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -87,3 +88,23 @@ def test_code_in_c_is_in_one_folder() -> None:
     sources = {path.parent for package in PACKAGES for path in (ROOT / package).rglob("*.[ch]")}
 
     assert sources == {ROOT / "raft" / "native"}
+
+
+SPARK_INTERNALS = re.compile(
+    r"\._(jvm|jsc|gateway|jsparkSession|root_directory|localProperties|get_j_spark_session_class)\b"
+    r"|SPARK_HIDE_TRACEBACK|\bgc\.freeze|TCP_QUICKACK|pyspark\.sql\.worker\.|pyspark\.daemon"
+)
+
+
+def test_what_is_not_public_in_pyspark_is_used_in_one_folder() -> None:
+    """The other one is the package that Spark finds first, which imports nothing until it has checked the modules."""
+    folder = ROOT / "datasource" / "spark_internals"
+    users = {
+        str(path.relative_to(ROOT))
+        for package in ("datasource", "kraft_spark", "pyspark_kraft")
+        for path in (ROOT / package).rglob("*.py")
+        if folder not in path.parents and SPARK_INTERNALS.search(path.read_text())
+    }
+
+    assert users == {"pyspark_kraft/presence.py"}
+    assert [path for path in folder.glob("*.py") if SPARK_INTERNALS.search(path.read_text())]

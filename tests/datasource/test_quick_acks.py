@@ -13,11 +13,11 @@ from typing import Any, ClassVar
 
 import pytest
 
-from datasource import quick_acks
 from datasource.batch_reader import KraftBatchReader
 from datasource.batch_writer import KraftBatchWriter
 from datasource.options import ReadOptions, WriteOptions
-from datasource.quick_acks import UnpickledByTask, acknowledge_now
+from datasource.spark_internals import quick_acks
+from datasource.spark_internals.quick_acks import UnpickledByTask, acknowledge_now
 from datasource.stream_reader import KraftStreamReader
 from datasource.stream_writer import KraftStreamWriter
 

@@ -11,7 +11,7 @@ PROGRAM = """
 import sys
 import {module} as program
 sys.modules["__main__"] = program
-from datasource.runner import end_quietly
+from datasource.spark_internals.runner import end_quietly
 end_quietly()
 {ending}
 """
@@ -47,7 +47,7 @@ def test_only_other_errors_are_printed(module: str, ending: str, error: str, is_
 def test_other_programs_keep_what_they_print_with() -> None:
     program = (
         "import sys, traceback\n"
-        "from datasource.runner import end_quietly\n"
+        "from datasource.spark_internals.runner import end_quietly\n"
         "end_quietly()\n"
         "assert sys.excepthook is sys.__excepthook__\n"
         "assert vars(sys.modules['__main__'])['traceback'] is traceback\n"

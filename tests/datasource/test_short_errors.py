@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from pyspark.util import handle_worker_exception
 
-from datasource.short_errors import HIDE_TRACEBACK, KEEP_TRACEBACKS, short_errors
+from datasource.short_errors import KEEP_TRACEBACKS, short_errors
+from datasource.spark_internals.process import HIDE_TRACEBACK
 from raft.config.values import at_least
 from raft.errors import ConfigError, RaftError
 
