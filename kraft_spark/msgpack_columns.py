@@ -143,7 +143,7 @@ def read_msgpack(
 
 
 def packer() -> Convert:
-    """Return the function behind `to_msgpack`."""
+    """Return the function that `to_msgpack` calls."""
 
     def convert(column: pa.Array) -> pa.Array:
         return pack(column)
@@ -154,7 +154,7 @@ def packer() -> Convert:
 
 
 def reader_of(schema: DataType | str, options: Options) -> Reader:
-    """Return the function behind `from_msgpack`.
+    """Return the function that `from_msgpack` calls.
 
     Raises:
         SchemaError: the mode is DROPMALFORMED, or a type in the schema cannot be unpacked.

@@ -3,7 +3,7 @@
 The file is a tar archive:
 
     00000000000000002865-0000000003.checkpoint    the snapshot that has replaced the begin of the log, if there is one
-    00000000000000002865.log                      the committed log behind it, in segments, byte for byte
+    00000000000000002865.log                      the committed log after it, in segments, byte for byte
     backup.json                                   what the backup is: cluster, topic, offsets, SHA-256 of each file
 
     manifest     backup.json

@@ -49,7 +49,7 @@ def take_backup(client: Client, path: Path, *, segment_bytes: int = defaults.SEG
 
     Args:
         client: of the quorum.
-        path: the file, which must not exist. It is written under the same name with `.part` behind it.
+        path: the file, which must not exist. It is written under the same name with `.part` after it.
         segment_bytes: size of the segments in it.
 
     Raises:

@@ -41,7 +41,7 @@ class Manifest:
         topic, topic_id: of the log.
         cleanup_policy: "compact" if the snapshot holds records, which only that policy keeps; None if it is unknown.
         first_offset: where the segments begin; a snapshot stands for all before.
-        end_offset: behind the last record: the high watermark when the backup was begun.
+        end_offset: after the last record: the high watermark when the backup was begun.
         end_epoch: of the last record.
         time: when the backup was begun, in ISO 8601.
         members: the files, in order.

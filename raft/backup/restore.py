@@ -1,7 +1,7 @@
 """Makes the directory of a node from a backup.
 
 The quorum that the nodes form has a new cluster id. So what was remembered about the old one, such as the checkpoint of
-a streaming query, is not taken for it: the offsets behind the end of the backup have other records now.
+a streaming query, is not taken for it: the offsets after the end of the backup have other records now.
 
 While the files are written, `restore-unfinished` is in the directory. A node refuses to start there, and another
 restore begins anew.

@@ -16,7 +16,7 @@ class ViewEnd:
     """The end of such a read.
 
     Args:
-        offset: as of which the newest records are read; committed, and not behind an open transaction.
+        offset: as of which the newest records are read; committed, and not after an open transaction.
         may_move: whether a later offset will do.
 
     Attributes:

@@ -42,7 +42,7 @@ def encode_pieces(message: Message, version: int) -> list[bytes]:
 
 
 def decode(message_class: type[AnyMessage], version: int, buffer: bytes, position: int = 0) -> AnyMessage:
-    """Return the message at a position of a buffer; bytes behind it are ignored.
+    """Return the message at a position of a buffer; bytes after it are ignored.
 
     Args:
         message_class: its class.

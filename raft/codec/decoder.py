@@ -67,7 +67,7 @@ def write_decoder(schema: Schema, version: int) -> Compiled:
 class _Decoder:
     """Generates the lines that read one version.
 
-    The lines of each method read at `position` and move it behind what they read.
+    The lines of each method read at `position` and move it past what they read.
     """
 
     def __init__(self, schema: Schema, version: int) -> None:
@@ -145,7 +145,7 @@ class _Decoder:
             self._source.part("h" if isinstance(type, Text) else "i", "length")
 
     def _read_content(self, type: AnyType, target: str) -> None:
-        """Read a value behind its length, if it has one."""
+        """Read a value after its length, if it has one."""
         source = self._source
         match type:
             case Fixed():

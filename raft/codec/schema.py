@@ -40,7 +40,7 @@ class Field:
         versions: the versions of the message that have it.
         nullable: the versions in which it may be null.
         tag: its number among the tagged fields, or None.
-        tagged: the versions in which it is tagged: left out if it has its default, otherwise behind the other fields.
+        tagged: the versions in which it is tagged: left out if it has its default, otherwise after the other fields.
         default: its value in a message without it; unused for a field that all versions have.
         ignorable: whether a version without it drops any value silently; otherwise that is an error (COMPAT-2).
         flexible: the versions that encode its length as a varint; None for those of the message. Only the client id

@@ -28,7 +28,7 @@ Read = Callable[[int, int], bytes]
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Data batches that stand one behind the other, uncompressed.
+    """Data batches that stand one after the other, uncompressed.
 
     Fields:
         batches: their bytes.
@@ -47,7 +47,7 @@ def runs_of(
     Args:
         read: reads the file.
         start: position of the first batch.
-        end: position behind the last one.
+        end: position after the last one.
         is_aborted: whether a transactional batch belongs to an aborted transaction.
         check: checks the offsets and epochs of all batches, which their checksums do not cover.
 
@@ -70,7 +70,7 @@ def runs_of(
 
 
 def _runs_in(window: bytes, is_aborted: Callable[[HeaderFields], bool], check: SpanCheck) -> Iterator[tuple[Run, int]]:
-    """Yield the runs of the whole batches in some bytes, each with the position behind it."""
+    """Yield the runs of the whole batches in some bytes, each with the position after it."""
     run_start = end = 0
     for start, end, plain in whole_batches(window):
         check_crc(window, start, end - start)

@@ -47,7 +47,7 @@ class Compactor:
             _C.compactor_free(state)
 
     def note(self, batches: bytes) -> None:
-        """Count the records behind the snapshot before. Each replaces the older ones of its key.
+        """Count the records after the snapshot before. Each replaces the older ones of its key.
 
         Records without a key are left out.
 

@@ -1,4 +1,4 @@
-"""Makes one snapshot: what is kept of the snapshot before, and of the segments behind it."""
+"""Makes one snapshot: what is kept of the snapshot before, and of the segments after it."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class _Segments:
         self._epochs = epochs
         self._stems = {base_offset: join(directory, f"{base_offset:020d}") for base_offset in base_offsets}
         self._aborted: dict[int, list[AbortedTransaction]] = defaultdict(list)
-        # A transaction may end behind the snapshot. The names are in the order of the offsets.
+        # A transaction may end after the snapshot. The names are in the order of the offsets.
         for name in files.names_in(directory):
             if name.endswith(ABORTED_SUFFIX):
                 for each in read_aborted(files, join(directory, name)):

@@ -14,7 +14,7 @@ _DROPPED = 1024
 class CommittedBytes:
     """The bytes of the batches that were appended since the start and are committed; `total` is their sum.
 
-    A batch takes 16 bytes until it is counted: while a transaction is open, those behind its begin are not.
+    A batch takes 16 bytes until it is counted: while a transaction is open, those after its begin are not.
     """
 
     __slots__ = ("_appended_bytes", "_counted", "_end_offsets", "_totals", "total")

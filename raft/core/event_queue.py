@@ -7,7 +7,7 @@ from collections import deque
 from raft.core.events import AppendRequested, AppendsRequested, Event
 
 MAX_TOGETHER = 1000
-"""Most appends in one event, so that the events behind them do not wait long."""
+"""Most appends in one event, so that the events after them do not wait long."""
 
 
 def take_next(events: deque[Event]) -> Event:

@@ -41,7 +41,7 @@ def on_fetch_response(state: State, node_id: NodeId, response: FetchResponse, no
         _truncate(state, response.diverging)
         return
     if state.fetched_from != state.log.end_offset:
-        # A part of the log waits for room, so the fetch was only contact. What lies behind its offset, this node's log
+        # A part of the log waits for room, so the fetch was only contact. What lies after its offset, this node's log
         # may not have, or not as the leader: neither records nor the high watermark apply to it. And a snapshot that is
         # offered for that offset may end below what this node holds already.
         state.requests.pause_fetches(now_ms + FULL_DISK_PAUSE_MS)

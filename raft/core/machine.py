@@ -386,7 +386,7 @@ class RaftCore:
     def committed_producers(self) -> ProducerStateImage:
         """Return the writers and transactions at the highest offset that is known to be committed.
 
-        The batches behind are undone in the tables, so this comes at the end: the core handles no event afterwards.
+        The batches after are undone in the tables, so this comes at the end: the core handles no event afterwards.
         """
         end_offset = min(self._state.known_committed, self._state.log.end_offset)
         self._state.producers.truncated(end_offset)

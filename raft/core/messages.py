@@ -204,7 +204,7 @@ class FetchResponse:
         snapshot: id of the snapshot to load instead, from leaders that removed the start of their log.
         batches: whole batches from the fetch offset on, as they came from the wire, checksums checked. Responses of
             this node hold none: `SendResponse.read` says what the runtime adds from the log.
-        damage: what is wrong with the batch behind them; None when nothing is.
+        damage: what is wrong with the batch after them; None when nothing is.
         compacted_end: end of the snapshot from which the batches may come; None if they are all of the log.
     """
 

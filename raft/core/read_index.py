@@ -3,7 +3,7 @@
 A voter confirms the leader for a read by its response to a BeginQuorumEpoch that the leader sent after the read was
 requested: at that time the voter was in the leader's epoch, and so had not voted in a later one. A fetch proves nothing
 of that kind. When it was sent is not known to the leader: it may have waited in a socket, in front of a connection that
-was being opened, or behind another fetch.
+was being opened, or after another fetch.
 
 Requests have numbers in the order in which they are sent, so a read remembers the number of the next one.
 

@@ -102,7 +102,7 @@ class DiskThreads:
 
 
 def _wait_for_work(calls: SimpleQueue[bool], *, timeout_s: float | None = None) -> bool:
-    """Wait for a call, and take the calls behind it from the queue as well.
+    """Wait for a call, and take the calls after it from the queue as well.
 
     Args:
         calls: the queue.

@@ -1,4 +1,4 @@
-"""The requests that one connection has received and not begun: the next one, and the bytes behind it."""
+"""The requests that one connection has received and not begun: the next one, and the bytes after it."""
 
 from __future__ import annotations
 

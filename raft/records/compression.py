@@ -78,7 +78,7 @@ def decompress(code: int, data: bytes, *, max_bytes: int = DEFAULT_MAX_DECOMPRES
         max_bytes: largest size of the result.
 
     Raises:
-        DecodeError: the codec is unknown, or the bytes are malformed or have others behind them.
+        DecodeError: the codec is unknown, or the bytes are malformed or have others after them.
         DecompressedTooLargeError: the result is larger than `max_bytes`.
     """
     return bytes(decompress_to_buffer(code, data, max_bytes=max_bytes))
@@ -121,7 +121,7 @@ def _gunzip(data: bytes, max_bytes: int) -> memoryview:
         member = zlib.decompressobj(wbits=_GZIP_WINDOW_BITS)
         has_more_inside = False
         while not member.eof:
-            # The input goes in piece by piece, because a member copies the input behind its end. A megabyte of the
+            # The input goes in piece by piece, because a member copies the input after its end. A megabyte of the
             # smallest members would otherwise take seconds.
             piece = data[position : position + _GZIP_PIECE_BYTES]
             if not piece and not has_more_inside:

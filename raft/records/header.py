@@ -43,7 +43,7 @@ def read_header(buffer: bytes, position: int = 0) -> BatchHeader:
     the value if its type is one of this project.
 
     Args:
-        buffer: the batch, perhaps with other bytes before and behind it.
+        buffer: the batch, perhaps with other bytes before and after it.
         position: of the batch.
 
     Raises:

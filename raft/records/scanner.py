@@ -110,7 +110,7 @@ _find_without_key.restype = ctypes.c_int64
 
 
 def check_records(section: Section, *, with_checksum: bool) -> Checked:
-    """Check that every reader can read all records, and that nothing lies behind them.
+    """Check that every reader can read all records, and that nothing lies after them.
 
     Args:
         section: the records.
@@ -133,7 +133,7 @@ def find_without_key(section: Section) -> int | None:
 def find_first(section: Section, timestamp_ms: int) -> TimedRecord | None:
     """Return the first record whose timestamp is `timestamp_ms` or later; None if there is none.
 
-    A record behind a malformed one is not found.
+    A record after a malformed one is not found.
     """
     found = _find_first(_address(section.data), _packed(section), timestamp_ms)
     return TimedRecord(found.offset_delta, found.timestamp_ms) if found.is_found else None

@@ -69,7 +69,7 @@ class _Admission:
     def finish(self, checked: Callable[[], Any]) -> None:
         """Call `admitted` or `failed`, unless the request was dropped.
 
-        No error is raised further: the requests behind this one would never be checked.
+        No error is raised further: the requests after this one would never be checked.
 
         Args:
             checked: returns the result of the check, or raises its error.

@@ -110,7 +110,7 @@ class Disk:
     Effects and reads are done in the order of the calls, searches, reads for clients and repairs after them. So a read
     returns what was appended before it, and a truncation takes effect before the append that follows it.
 
-    A job for which the disk has no room waits, with the jobs behind it, until `retry`. Meanwhile election states are
+    A job for which the disk has no room waits, with the jobs after it, until `retry`. Meanwhile election states are
     stored, old segments are removed, and clients and replicas read what is written (LOG-27).
 
     Args:
@@ -202,7 +202,7 @@ class Disk:
     def read(self, read: ReadRange, done: Callable[[bytes | CorruptBatchError], None]) -> None:
         """Read records after all jobs that were ordered before; `done` is called with them.
 
-        Records behind damage are left out. If the first one is damaged, `done` is called with the error (LOG-29).
+        Records after damage are left out. If the first one is damaged, `done` is called with the error (LOG-29).
         """
         self._jobs.put(
             lambda: self._read(read),

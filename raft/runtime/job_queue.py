@@ -34,7 +34,7 @@ class _Job(Generic[Result]):
 class JobQueue:
     """Does urgent jobs in order, and after them the jobs that can wait, in order.
 
-    An urgent job for which the disk has no room is kept, with all urgent jobs behind it, until `retry`. Those that may
+    An urgent job for which the disk has no room is kept, with all urgent jobs after it, until `retry`. Those that may
     pass it are done meanwhile, and so are the jobs that can wait if they may pass it.
 
     One thread may put jobs, and another one do them.
@@ -170,7 +170,7 @@ class JobQueue:
         return left
 
     def _do(self, jobs: Sequence[_Job[object]]) -> Sequence[_Job[object]]:
-        """Do jobs up to the first one for which there is no room; return that and those behind it."""
+        """Do jobs up to the first one for which there is no room; return that and those after it."""
         reports: list[tuple[Callable[[object], None], object]] = []
         left: Sequence[_Job[object]] = ()
         for at, job in enumerate(jobs):

@@ -11,7 +11,7 @@ from raft.types import Batch
 
 
 class LogAppend:
-    """Appends batches. If it is called again because the disk had no room, it goes on behind what is written.
+    """Appends batches. If it is called again because the disk had no room, it goes on after what is written.
 
     Args:
         directory: of the replica.

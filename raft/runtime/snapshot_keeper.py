@@ -77,7 +77,7 @@ class _Snapshot:
 
     Fields:
         size_bytes: of its file.
-        log_bytes: size of the log behind it.
+        log_bytes: size of the log after it.
         log_time_ms: log time at its end; -1 for none.
         is_damaged: whether its file is damaged.
     """
@@ -96,7 +96,7 @@ class _Look:
     Fields:
         snapshots: in the order of their offsets.
         start_offset, log_bytes: of the log.
-        new_bytes: of the log behind the newest snapshot.
+        new_bytes: of the log after the newest snapshot.
         order: the snapshot that can be made once its end is stable; None if no segment was begun for one.
     """
 
@@ -215,7 +215,7 @@ class SnapshotKeeper:
         self._submit(SnapshotMade(snapshot=snapshot))
 
     def _lost_end(self, look: _Look) -> Offset:
-        """Return the end of what this node can never read again, so that its log should begin behind (LOG-31)."""
+        """Return the end of what this node can never read again, so that its log should begin after (LOG-31)."""
         is_start_damaged = any(each.is_damaged and each.end.offset == look.start_offset for each in look.snapshots)
         start_offset = Offset(look.start_offset + 1) if is_start_damaged else Offset(0)
         return max(start_offset, self._core.damage.sourceless_end)

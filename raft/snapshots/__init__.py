@@ -4,7 +4,7 @@
     epochs                a control batch for each epoch: the offset at which it begins
     writers               a control batch for each remembered batch of a writer: its producer id, epoch and sequence
     open transactions     an empty transactional batch for each, and a WRITE_COMMIT control batch for each commit that
-                          lacks a marker; they end behind the snapshot
+                          lacks a marker; they end after the snapshot
     transactional ids     a TRANSACTIONAL_ID control batch for each
     records               under cleanup.policy=compact: the newest record of each key, at its own offset; else nothing
     SNAPSHOT_FOOTER       control batch: a file without it is incomplete

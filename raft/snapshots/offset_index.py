@@ -5,7 +5,7 @@
     4     checksum             uint32   CRC-32C of everything from here on
     8     size of snapshot     int64    an index of a file with another size is not used
     8     start position       int64    of the first batch of records
-    8     end position         int64    behind the last one
+    8     end position         int64    after the last one
     8     largest timestamp    int64    of all records; -1 for none
     8     its offset           int64    last offset of the first batch with it
     32    for each entry       int64 last offset and int64 position of a batch of records; the largest timestamp up to

@@ -15,7 +15,7 @@ refused in a quorum with Kafka's nodes (`raft.records.strict`).
     ended writes      base offset: the first offset of multipart writes that overlap each other and an open transaction;
                       last offset delta: up to the last marker; the transactional bit, and no producer id
 
-A commit of a multipart write whose markers lie behind the snapshot is a WRITE_COMMIT control batch with these parts.
+A commit of a multipart write whose markers lie after the snapshot is a WRITE_COMMIT control batch with these parts.
 
 The content checksum of a write is not kept. A write that is repeated after a node has loaded the snapshot is
 recognised by its key and its number of records.

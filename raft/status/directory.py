@@ -132,7 +132,7 @@ def _read_log(folder: Path, status: DirectoryStatus) -> None:
 
 
 def _end_of_segment(path: Path, base_offset: Offset) -> Offset:
-    """Return the end offset of a segment, by the headers of the batches behind the last entry of its index.
+    """Return the end offset of a segment, by the headers of the batches after the last entry of its index.
 
     Raises:
         CorruptBatchError: a batch is damaged; names file and byte. The last one may be incomplete.

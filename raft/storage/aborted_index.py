@@ -139,7 +139,7 @@ class AbortedIndex:
         self._is_attached = True
 
     def truncate(self, end_offset: Offset) -> None:
-        """Remove the transactions whose marker lies at `end_offset` or behind it."""
+        """Remove the transactions whose marker lies at `end_offset` or after it."""
         kept = bisect_left(self._last_offsets, end_offset)
         if kept == len(self):
             return

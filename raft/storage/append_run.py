@@ -10,7 +10,7 @@ from raft.types import Batch, BatchHeader, Epoch, Offset
 
 
 def joined(run: Sequence[Batch], end_offset: Offset, epochs: EpochCache) -> tuple[bytes, Offset, EpochCache]:
-    """Return the bytes of batches with their offsets and epochs in their headers, and the log's end behind them.
+    """Return the bytes of batches with their offsets and epochs in their headers, and the log's end after them.
 
     Args:
         run: the batches, in order and without gaps.
@@ -18,7 +18,7 @@ def joined(run: Sequence[Batch], end_offset: Offset, epochs: EpochCache) -> tupl
         epochs: of the log before them.
 
     Returns:
-        The bytes, and the end offset and the epochs of the log behind them.
+        The bytes, and the end offset and the epochs of the log after them.
     """
     pieces: list[bytes] = []
     for batch in run:

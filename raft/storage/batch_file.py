@@ -26,7 +26,7 @@ from raft.types import BatchHeader, Offset
 
 _READ_BYTES = 1 << 20
 LOCATE_BYTES = 2 * INDEX_INTERVAL_BYTES
-"""How much is read at once to find a batch behind an indexed one."""
+"""How much is read at once to find a batch after an indexed one."""
 
 
 class AbortedLookup(Protocol):
@@ -177,7 +177,7 @@ class BatchFile(ABC):
                 skipped = skip_to(window, offset)
                 if skipped + PLACE_BYTES <= len(window):
                     return position + skipped
-                # The batch lies behind the window. Without this check a file that became shorter would loop for ever.
+                # The batch lies after the window. Without this check a file that became shorter would loop for ever.
                 if not skipped:
                     raise DecodeError(f"{len(window)} bytes are not a batch")
             position += skipped

@@ -1,4 +1,4 @@
-"""The search for a whole batch behind a damaged one, which tells damage from the torn end of a write.
+"""The search for a whole batch after a damaged one, which tells damage from the torn end of a write.
 
     damaged place                   a whole batch: magic 2, plausible numbers, a good checksum
     v                               v

@@ -94,7 +94,7 @@ class KnownDamage:
         return next((part for part in batches if part.start_offset == offset), None)
 
     def first_behind(self, offset: Offset, path: str | None) -> DamagedPart | None:
-        """Return the first damaged part of a file that ends behind an offset."""
+        """Return the first damaged part of a file that ends after an offset."""
         return next((part for part in self.of_file(path) if part.end_offset > offset), None)
 
     def repaired(self, part: DamagedPart, *, end_offset: Offset, size_bytes: int) -> None:

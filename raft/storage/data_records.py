@@ -39,7 +39,7 @@ PIECE_HEADERS = 500
 def end_of_data(
     log: Log, *, start_offset: Offset, max_records: int, end_offset: Offset
 ) -> Generator[None, None, Offset]:
-    """Return the offset after `max_records` data records, and after the others right behind them.
+    """Return the offset after `max_records` data records, and after the others right after them.
 
     It yields after each piece. If a snapshot has replaced the start of the log when it goes on, the result means
     nothing.

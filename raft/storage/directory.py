@@ -83,7 +83,7 @@ class ReplicaDirectory:
             identity: the node, cluster and topic that it must belong to.
             entropy: 16 random bytes, for the id of a directory that has no id.
             config: sizes of the log; None takes the defaults.
-            producers: empty tables; they are filled from the newest producer snapshot and the batches behind that.
+            producers: empty tables; they are filled from the newest producer snapshot and the batches after that.
 
         Raises:
             ConfigError: the directory is in use, or belongs to another node, cluster or topic.

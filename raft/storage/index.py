@@ -71,7 +71,7 @@ class OffsetIndex:
             yield self._entry(slot)
 
     def entries_behind(self, position: int) -> Iterator[tuple[Offset, int]]:
-        """Yield last offset and position of the indexed batches that begin behind `position`, in order."""
+        """Yield last offset and position of the indexed batches that begin after `position`, in order."""
         for slot in range(bisect_right(self._positions, position), len(self._positions)):
             yield self._entry(slot)
 
@@ -79,7 +79,7 @@ class OffsetIndex:
         return Offset(self._base_offset + self._relative_offsets[slot]), self._positions[slot]
 
     def truncate(self, end_offset: Offset) -> None:
-        """Remove the batches that hold `end_offset` or lie behind it."""
+        """Remove the batches that hold `end_offset` or lie after it."""
         kept = bisect_left(self._relative_offsets, end_offset - self._base_offset)
         del self._relative_offsets[kept:]
         del self._positions[kept:]
@@ -156,7 +156,7 @@ class TimeIndex:
         return self._timestamps_ms[slot], Offset(self._base_offset + self._relative_offsets[slot])
 
     def truncate(self, end_offset: Offset) -> None:
-        """Remove the entries whose batch holds `end_offset` or lies behind it."""
+        """Remove the entries whose batch holds `end_offset` or lies after it."""
         kept = bisect_left(self._relative_offsets, end_offset - self._base_offset)
         del self._timestamps_ms[kept:]
         del self._relative_offsets[kept:]

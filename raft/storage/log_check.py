@@ -1,6 +1,6 @@
 """Reads a whole log and names what is wrong in it, without changing a file: the work of `kraft check`.
 
-Unlike a start it trusts nothing, and goes on behind damage, so that it names every damaged file.
+Unlike a start it trusts nothing, and goes on after damage, so that it names every damaged file.
 
 Source: rules LOG-13, LOG-19, LOG-25, LOG-26.
 """
@@ -137,7 +137,7 @@ class LogCheck:
         except CorruptBatchError as damage:
             state, detail = self._judge(segment, position, damage, later)
             finding = Finding(name=name, state=state, detail=detail, position=position, end_offset=self._offset)
-            # The check goes on behind the damage.
+            # The check goes on after the damage.
             self._offset = later[0] if later else self._offset
             return finding
         detail = f"offsets {segment.base_offset} to {self._offset}, {segment.size_bytes} bytes"

@@ -72,7 +72,7 @@ class LogFiles:
         self.segments.append(segment)
 
     def remove_behind(self, end_offset: Offset) -> None:
-        """Remove the segments that begin behind `end_offset`, and return when that is done on the disk."""
+        """Remove the segments that begin after `end_offset`, and return when that is done on the disk."""
         if self.last.base_offset <= end_offset:
             return
         while self.last.base_offset > end_offset:
@@ -126,13 +126,13 @@ class LogFiles:
     def pieces(
         self, start_offset: Offset, epochs: EpochCache, *, max_bytes: int, end_offset: Offset, piece_bytes: int
     ) -> Iterator[bytes]:
-        """Yield pieces of the batches from the first one on that ends behind `start_offset`; see `Log.pieces`."""
+        """Yield pieces of the batches from the first one on that ends after `start_offset`; see `Log.pieces`."""
         for file in self.files_from(start_offset)[:2]:
             span = file.span(max(start_offset, file.base_offset), max_bytes=max_bytes, end_offset=end_offset)
             if span:
                 yield from file.pieces(span, piece_bytes=piece_bytes, epochs=epochs)
             elif span.start < file.size_bytes:
-                # The batch there ends behind the end of the read. If its offsets are damaged, only this finds it.
+                # The batch there ends after the end of the read. If its offsets are damaged, only this finds it.
                 file.checked_batch_at(span.start)
             # The last of the compacted records may be missing. Then the first segment follows.
             if span or not isinstance(file, CompactedRecords):

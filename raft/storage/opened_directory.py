@@ -203,7 +203,7 @@ class _Opening:
         )
 
     def _replay(self, summary: SnapshotSummary | None, producers: ProducerState | None) -> Replay:
-        """Return what fills the tables: a producer snapshot, or the snapshot of the log, and the batches behind it."""
+        """Return what fills the tables: a producer snapshot, or the snapshot of the log, and the batches after it."""
         start_offset = Offset(0) if summary is None else summary.end.offset
 
         def restore(at_most: Offset) -> ProducerStateImage | None:

@@ -5,7 +5,7 @@ no gap between offsets, no lower epoch. The first batch that fails ends the log,
 a crash leaves the last write incomplete. There are two exceptions:
 
 - The batch lies below the recovery point. Everything there was flushed.
-- A whole batch with a right checksum follows it, in its segment or a later one. An interrupted write has nothing behind
+- A whole batch with a right checksum follows it, in its segment or a later one. An interrupted write has nothing after
   its end, so a batch that was written whole was damaged or lost later, for example by a flipped bit.
 
 In both cases this node may have lost records that it had acknowledged. It must not go on without them, because a quorum
@@ -72,7 +72,7 @@ def log_start(files: Files, directory: str, snapshots: Sequence[OffsetAndEpoch])
     """Return where a log begins: at offset 0, or at the end of a snapshot (LOG-15).
 
     A crash can interrupt the removal of the segments before a snapshot. Then the oldest are gone, and the log begins at
-    the first snapshot behind them.
+    the first snapshot after them.
 
     Args:
         files: where the segments are.
@@ -337,7 +337,7 @@ class Recovery:
         )
 
     def _truncate_torn_end(self, later: list[Offset], damage: CorruptBatchError) -> None:
-        """Remove the damaged batch and everything behind it from the disk."""
+        """Remove the damaged batch and everything after it from the disk."""
         torn = self._segments[-1]
         dropped_bytes = torn.size_bytes - self._position
         meaning = self._meaning_of(torn, later)
@@ -349,7 +349,7 @@ class Recovery:
             self._segments.pop().remove()
             self._segments[-1].unseal()
         else:
-            # The indexes have the sound batches only. Their files must never point behind the end of the segment.
+            # The indexes have the sound batches only. Their files must never point past the end of the segment.
             torn.indexes.attach()
             torn.truncate_file(self._position)
         _logger.warning(

@@ -178,7 +178,7 @@ class Segment(BatchFile):
     def truncate(self, end_offset: Offset) -> None:
         """Remove everything from `end_offset` on, and return when that is done on the disk.
 
-        The truncation is flushed at once, because a crash could otherwise bring old batches back behind new ones. A
+        The truncation is flushed at once, because a crash could otherwise bring old batches back after new ones. A
         sealed segment is open again afterwards.
 
         Raises:
@@ -198,7 +198,7 @@ class Segment(BatchFile):
                 "has to be truncated; see 'A damaged log' in docs/operations.md"
             )
         self.unseal()
-        # The indexes come first, so no entry ever points behind the end of the segment.
+        # The indexes come first, so no entry ever points after the end of the segment.
         self.indexes.truncate(end_offset, rest)
         self.truncate_file(position)
 

@@ -7,7 +7,7 @@
                         00000000000000002865-0000000003.checkpoint.installing    whole, about to replace the log
 
 Kafka does not have the last form. While a file with this name exists, the log in the folder is the old one, or a part
-of it. Its segments may lie before, around or behind the end of the snapshot, and nothing else tells them from the new
+of it. Its segments may lie before, around or after the end of the snapshot, and nothing else tells them from the new
 log. So a start after a crash completes the installation: it removes the old log and then renames the snapshot.
 
 A snapshot gets its final name only after it was read from its begin to its end: it is never taken torn or damaged.

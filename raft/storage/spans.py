@@ -17,7 +17,7 @@ def skip_to(buffer: bytes, offset: Offset) -> int:
         offset: the offset.
 
     Returns:
-        A position with less than PLACE_BYTES behind it if the batch begins there or later.
+        A position with less than PLACE_BYTES after it if the batch begins there or later.
 
     Raises:
         DecodeError: a batch is damaged.

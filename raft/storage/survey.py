@@ -64,7 +64,7 @@ class Survey:
 
         Args:
             max_bytes: about how many bytes to check.
-            end_offset: no batch is checked that begins here or behind.
+            end_offset: no batch is checked that begins here or after.
         """
         found: list[DamagedPart] = []
         end_position = self.position + max_bytes
@@ -106,7 +106,7 @@ class Survey:
         )
 
     def _boundaries(self) -> Iterator[tuple[int, Offset]]:
-        """Yield the places behind the damage that are certain: position, and offset there."""
+        """Yield the places after the damage that are certain: position, and offset there."""
         size_bytes = self._segment.size_bytes
         place = self._segment.read_at(self.position, PLACE_BYTES)
         with suppress(DecodeError):

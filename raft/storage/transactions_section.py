@@ -1,4 +1,4 @@
-"""The transactions in a producer snapshot, behind the writers.
+"""The transactions in a producer snapshot, after the writers.
 
     size  field                         form
     4     number of open transactions   int32

@@ -28,7 +28,7 @@ class EndedWrites:
         return bool(self._ranges)
 
     def add(self, first_offset: Offset, end_offset: Offset) -> None:
-        """Add a write, which ends behind all others."""
+        """Add a write, which ends after all others."""
         ranges = self._ranges
         while ranges and first_offset < ranges[-1].end_offset:
             first_offset = min(first_offset, ranges.pop().first_offset)

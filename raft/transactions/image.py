@@ -29,7 +29,7 @@ class EndedWrite:
 
     Fields:
         first_offset: of the first record of all their parts.
-        end_offset: behind the last of their markers.
+        end_offset: after the last of their markers.
     """
 
     first_offset: Offset
@@ -44,7 +44,7 @@ class TransactionsImage:
         transactions: the open ones, in the order in which they began.
         producers: those with a transactional id; the one whose last use is the oldest comes first.
         commits: multipart writes that are committed but not ended, in the order of the log.
-        ended_writes: multipart writes that have ended behind the begin of an open transaction, in the order of the log.
+        ended_writes: multipart writes that have ended after the begin of an open transaction, in the order of the log.
     """
 
     transactions: tuple[OpenTransaction, ...] = ()

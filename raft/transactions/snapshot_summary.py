@@ -15,7 +15,7 @@ class SnapshotSummary:
     Fields:
         end: end offset of the snapshot, and the epoch of the record before.
         epochs: the epochs up to there, as far as they are known.
-        producers: the writers and the transactions. Those that are open there have ended behind the snapshot: every
+        producers: the writers and the transactions. Those that are open there have ended after the snapshot: every
             leader has their markers, so no more is known of them than where they began.
         shows_records: whether clients read the records in it.
         logged_voters: what it says of the voters; None for nothing.
