@@ -15,6 +15,7 @@ NEWEST := .cache/newest
 DOCS := .cache/docs
 SPARK_HOME_OF_TESTS := .cache/spark
 IN_GROUPS := --dist loadscope --no-loadscope-reorder
+SLOWEST := --durations=20 --durations-min=5
 # These suites run in the test process itself, so their coverage can be measured there at little cost.
 MEASURED := $(addprefix tests/,core scenarios writers transactions codec native records config security wire client backup storage runtime node metrics columns datasource)
 
@@ -37,7 +38,7 @@ demo: $(READY) ## Metadata changes through a quorum into Spark and back, the lea
 
 test: $(READY) $(if $(CI),$(DOCS)/.ready) ## Everything that CI runs
 	$(MAKE) --jobs=$(JOBS) --output-sync=line check coverage $(SPARK_HOME_OF_TESTS)/classes.jsa
-	$(BIN)/pytest -n $(WAITING_JOBS) $(IN_GROUPS) $(addprefix --ignore=,$(MEASURED))
+	$(BIN)/pytest -n $(WAITING_JOBS) $(IN_GROUPS) $(SLOWEST) $(addprefix --ignore=,$(MEASURED))
 
 # The processes of Spark start in half the time from this home and the archive of classes in it (see tests/conftest.py).
 $(SPARK_HOME_OF_TESTS)/classes.jsa: $(READY)
@@ -46,7 +47,7 @@ $(SPARK_HOME_OF_TESTS)/classes.jsa: $(READY)
 		$(BIN)/python -m examples.first_stream
 
 coverage: $(READY) ## The suites that run in one process, and how much of the product they reach (floors: pyproject.toml)
-	$(BIN)/pytest -n $(JOBS) $(IN_GROUPS) --cov --cov-report= $(MEASURED)
+	$(BIN)/pytest -n $(JOBS) $(IN_GROUPS) $(SLOWEST) --cov --cov-report= $(MEASURED)
 	$(BIN)/python -m scripts.coverage_floors
 
 scenarios: $(READY) $(SPARK_HOME_OF_TESTS)/classes.jsa ## The scenarios of Spark's Kafka suites, by number: proven, or impossible and why

@@ -6,6 +6,8 @@ What a call does, its arguments and errors are documented at the method of `Clie
 
 from __future__ import annotations
 
+from functools import partial
+
 from raft.client import controllers
 from raft.client.discovery import API_VERSIONS_REQUEST, LeaderNode, Software
 from raft.client.reader_requests import ask_leader_or_others, ask_readers
@@ -151,29 +153,12 @@ def fetch_committed(
             max_wait_ms=max_wait_ms, min_bytes=1, max_bytes=max_bytes, isolation_level=1, topics=(topic,)
         )
 
-    def status_of(response: fetch.FetchResponse) -> ResponseStatus:
-        if response.error_code:
-            return ResponseStatus(error=response.error_code)
-        partition = sole_partition(response.responses)
-        if partition.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
-            raise OffsetOutOfRangeError(
-                f"offset {start_offset} is out of range: the log holds {max(partition.log_start_offset, 0)} to "
-                f"{max(partition.high_watermark, 0)}",
-                log_start_offset=Offset(max(partition.log_start_offset, 0)),
-                high_watermark=offset_or_none(partition.high_watermark),
-            )
-        if partition.error_code == ErrorCode.STORAGE_ERROR:
-            raise DamagedRecordsError(start_offset)
-        return ResponseStatus(error=partition.error_code, epoch=epoch_or_none(partition.current_leader.leader_epoch))
-
-    def has_records(response: fetch.FetchResponse) -> bool:
-        return bool(sole_partition(response.responses).records)
-
+    status_of = partial(_status_of_fetch, start_offset=start_offset)
     read = yield from ask_readers(
         session,
         lambda leader: request_to(leader, max_wait_ms=min(max_wait_ms, _WAIT_FOR_READER_MS)),
         status_of,
-        has_records,
+        _has_records,
         deadline,
     )
     if read is not None:
@@ -189,11 +174,31 @@ def fetch_committed(
         request_to,
         lambda leader: request_to(leader, max_wait_ms=0),
         status_of,
-        has_records,
+        _has_records,
         deadline,
         may_wait_ms=max_wait_ms,
     )
     return _fetched(found.response, reader=found.endpoint)
+
+
+def _status_of_fetch(response: fetch.FetchResponse, *, start_offset: Offset) -> ResponseStatus:
+    if response.error_code:
+        return ResponseStatus(error=response.error_code)
+    partition = sole_partition(response.responses)
+    if partition.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
+        raise OffsetOutOfRangeError(
+            f"offset {start_offset} is out of range: the log holds {max(partition.log_start_offset, 0)} to "
+            f"{max(partition.high_watermark, 0)}",
+            log_start_offset=Offset(max(partition.log_start_offset, 0)),
+            high_watermark=offset_or_none(partition.high_watermark),
+        )
+    if partition.error_code == ErrorCode.STORAGE_ERROR:
+        raise DamagedRecordsError(start_offset)
+    return ResponseStatus(error=partition.error_code, epoch=epoch_or_none(partition.current_leader.leader_epoch))
+
+
+def _has_records(response: fetch.FetchResponse) -> bool:
+    return bool(sole_partition(response.responses).records)
 
 
 def _fetched(response: fetch.FetchResponse, *, reader: Endpoint | None = None) -> Fetched:

@@ -73,9 +73,8 @@ class Instruments:
         )
         self.records_to_clients = records_out.of("client")
         self.records_to_replicas = records_out.of("replica")
-        self.records_fetched = self._counters(
-            "kraft_records_fetched", "Records that this node has fetched from the leader."
-        ).of()
+        fetched = self._counters("kraft_records_fetched", "Records that this node has fetched from the leader.")
+        self.records_fetched = fetched.of()
 
     def _histograms(self, name: str, text: str, bounds: Sequence[float], label: str | None = None) -> Histograms:
         found = Histograms(name, text, bounds, label)

@@ -36,6 +36,11 @@ def raft_families(core: RaftCore, meter: NodeMeter, idle_ratio: float, *, voters
         voters: how many there are.
         now_ms: the present time of the meter's clock.
     """
+    yield from _state(core, voters)
+    yield from _rates(meter, idle_ratio, now_ms)
+
+
+def _state(core: RaftCore, voters: int) -> Iterator[Metric]:
     role, log = core.role, core.log
     state = current_state(core)
     yield _one(
@@ -70,6 +75,9 @@ def raft_families(core: RaftCore, meter: NodeMeter, idle_ratio: float, *, voters
         "1 while a change of the voters is not committed; on the leader only. Always 0: the voters do not change",
         0 if is_leader else None,
     )
+
+
+def _rates(meter: NodeMeter, idle_ratio: float, now_ms: int) -> Iterator[Metric]:
     yield _raft(
         "commit-latency-avg",
         "Milliseconds from the append of records to their commit, on the leader, in the last minute",

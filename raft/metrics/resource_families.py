@@ -28,6 +28,13 @@ def resource_families(core: RaftCore, figures: NodeFigures, longest_steps_s: Map
         ["time"],
         [([kind], longest_s) for kind, longest_s in longest_steps_s.items()],
     )
+    yield from _waiting_and_connected(core, figures)
+    yield from _budgets(figures)
+    yield from _tables(core)
+    yield from _damage(figures)
+
+
+def _waiting_and_connected(core: RaftCore, figures: NodeFigures) -> Iterator[Metric]:
     waiting = core.waiting
     yield gauges(
         "kafka_server_delayedoperationpurgatory_purgatorysize",
@@ -55,6 +62,9 @@ def resource_families(core: RaftCore, figures: NodeFigures, longest_steps_s: Map
         ["cause"],
         [([cause], count) for cause, count in figures.dropped_connections.items()],
     )
+
+
+def _budgets(figures: NodeFigures) -> Iterator[Metric]:
     yield gauge(
         "kafka_network_socketserver_memorypoolused",
         "Bytes of appends without a response, of queued.max.request.bytes. "
@@ -79,6 +89,9 @@ def resource_families(core: RaftCore, figures: NodeFigures, longest_steps_s: Map
         ["budget"],
         [([name], budget.limit_bytes) for name, budget in others.items()],
     )
+
+
+def _tables(core: RaftCore) -> Iterator[Metric]:
     writers = core.writers.counts
     yield gauges(
         "kraft_writers",
@@ -101,6 +114,9 @@ def resource_families(core: RaftCore, figures: NodeFigures, longest_steps_s: Map
         [],
         [([], core.truncated_records)],
     )
+
+
+def _damage(figures: NodeFigures) -> Iterator[Metric]:
     yield gauge(
         "kraft_scrub_checked_bytes",
         "Bytes of the log that the background check has read in its present pass; 0 between two passes.",

@@ -41,6 +41,7 @@ from raft.runtime.replica import Replica, core_of
 from raft.runtime.requests.describe_quorum import METADATA_TOPIC
 from raft.runtime.requests.handle import handle
 from raft.runtime.requests.versions import unsupported_api_versions
+from raft.runtime.response_budget import ResponseBudget
 from raft.security.client_protection import ClientProtection
 from raft.security.outcomes import AuthenticationOutcome
 from raft.storage.directory import ReplicaDirectory
@@ -86,10 +87,7 @@ class RunningNode:
         self.directory = directory
         self._config = config
         self._listeners: list[Listener] = []
-        # Each count is served from the start, so that a monitor sees the first failure as an increase.
-        self._authentications = Counter(
-            {(name, outcome): 0 for name in config.security for outcome in AuthenticationOutcome}
-        )
+        self._authentications = _no_authentications(config)
         self._monitoring = monitoring_of(config, scheduler)
         self._voter_addresses = VoterAddresses(config.voters) if config.verify_voter_addresses else None
         self.security = NodeSecurity(config, self._count, scheduler.now_ms)
@@ -97,17 +95,8 @@ class RunningNode:
         self._relay = LeaderRelay(protection)
         ours = TopicPartition(topic_name=config.topic_name, topic_id=config.topic_id)
         core = core_of(config, directory, producers, draw=random.SystemRandom().randrange, kind=RaftCore)
-        self._network = PeerNetwork(
-            config.node_id,
-            ours,
-            max_frame_bytes=MAX_RESPONSE_BYTES,
-            # Controllers refuse other topics. A TestRaftServer has one, but announces the feature of controllers.
-            refuses_controllers=config.node_id in config.voters and config.topic_name == METADATA_TOPIC,
-            submit=self._submit,
-            is_expected=core.expects_response,
-            protection=protection,
-            faults=FaultLog(_logger, scheduler.now_ms),
-        )
+        faults = FaultLog(_logger, scheduler.now_ms)
+        self._network = _peer_network(config, ours, core, self._submit, protection, faults)
         meter = NO_METER if self._monitoring is None else self._monitoring.meter
         self._disk_threads = DiskThreads(scheduler)
         disk = Disk(directory, self._disk_threads, meter=meter)
@@ -129,34 +118,13 @@ class RunningNode:
             voter_addresses=self._voter_addresses,
             draw=secrets.randbelow,
         )
-        context, engine = self.replica.context, self.replica.engine
         clock_s = asyncio.get_running_loop().time
         quotas = self.security.quotas
         self._quotas = None if quotas is None else ClientQuotas(quotas, clock_s)
         self._requests = RequestBudget(config.queued_max_request_bytes)
         self._large_frames = LargeFrames(config.queued_max_request_bytes, clock_s)
-        self.connections = Connections(
-            max_connections=config.max_connections,
-            max_connections_per_ip=config.max_connections_per_ip,
-            max_idle_s=config.connections_max_idle_ms / 1000,
-            large_frames=self._large_frames,
-            responses=context.responses,
-            now_ms=scheduler.now_ms,
-        )
-        begin = partial(handle, context)
-        self._service = Service(
-            max_frame_bytes=config.socket_request_max_bytes
-            or max(_MAX_FRAME_BYTES, config.message_max_bytes + _FRAME_SLACK_BYTES),
-            requests=self._requests,
-            large_frames=self._large_frames,
-            responses=context.responses,
-            handle=begin if self._monitoring is None else self._monitoring.measured(begin),
-            unsupported=unsupported_api_versions,
-            registry=self.connections,
-            errors=FaultLog(_logger, scheduler.now_ms, level=logging.ERROR),
-            turns=turns_of_event_loop(engine.hold, engine.settle),
-            quotas=self._quotas,
-        )
+        self.connections = _connections(config, self._large_frames, self.replica.context.responses, scheduler.now_ms)
+        self._service = self._service_of(scheduler)
 
     @property
     def core(self) -> RaftCore:
@@ -236,9 +204,70 @@ class RunningNode:
     def _count(self, caller: Caller, outcome: AuthenticationOutcome) -> None:
         self._authentications[caller.listener.name, outcome] += 1
 
+    def _service_of(self, scheduler: LoopScheduler) -> Service:
+        """Return what the connections share."""
+        context, engine = self.replica.context, self.replica.engine
+        begin = partial(handle, context)
+        return Service(
+            max_frame_bytes=_max_frame_bytes(self._config),
+            requests=self._requests,
+            large_frames=self._large_frames,
+            responses=context.responses,
+            handle=begin if self._monitoring is None else self._monitoring.measured(begin),
+            unsupported=unsupported_api_versions,
+            registry=self.connections,
+            errors=FaultLog(_logger, scheduler.now_ms, level=logging.ERROR),
+            turns=turns_of_event_loop(engine.hold, engine.settle),
+            quotas=self._quotas,
+        )
+
     def _submit(self, event: Event) -> None:
         self.replica.engine.submit(event)
 
     def _close_disk(self, has_failed: Callable[[], bool]) -> None:
         self.replica.engine.stop()
         self.directory.close(None if has_failed() else self.core.committed_producers())
+
+
+def _peer_network(
+    config: NodeConfig,
+    ours: TopicPartition,
+    core: RaftCore,
+    submit: Callable[[Event], None],
+    protection: ClientProtection,
+    faults: FaultLog,
+) -> PeerNetwork:
+    return PeerNetwork(
+        config.node_id,
+        ours,
+        max_frame_bytes=MAX_RESPONSE_BYTES,
+        # Controllers refuse other topics. A TestRaftServer has one, but announces the feature of controllers.
+        refuses_controllers=config.node_id in config.voters and config.topic_name == METADATA_TOPIC,
+        submit=submit,
+        is_expected=core.expects_response,
+        protection=protection,
+        faults=faults,
+    )
+
+
+def _connections(
+    config: NodeConfig, large_frames: LargeFrames, responses: ResponseBudget, now_ms: Callable[[], int]
+) -> Connections:
+    return Connections(
+        max_connections=config.max_connections,
+        max_connections_per_ip=config.max_connections_per_ip,
+        max_idle_s=config.connections_max_idle_ms / 1000,
+        large_frames=large_frames,
+        responses=responses,
+        now_ms=now_ms,
+    )
+
+
+def _no_authentications(config: NodeConfig) -> Counter[tuple[str, AuthenticationOutcome]]:
+    """Return a count for each listener and outcome: a monitor sees the first failure as an increase."""
+    return Counter({(name, outcome): 0 for name in config.security for outcome in AuthenticationOutcome})
+
+
+def _max_frame_bytes(config: NodeConfig) -> int:
+    largest = max(_MAX_FRAME_BYTES, config.message_max_bytes + _FRAME_SLACK_BYTES)
+    return config.socket_request_max_bytes or largest

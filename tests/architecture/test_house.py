@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import re
 import subprocess
@@ -28,6 +29,19 @@ def test_no_module_is_called_for_everything() -> None:
 
 def test_no_file_of_the_product_is_longer_than_four_hundred_lines() -> None:
     assert not [path for path in product_files() if len(path.read_text().splitlines()) > 400]
+
+
+def test_no_function_of_the_product_is_longer_than_fifty_lines() -> None:
+    """Without its docstring and its arguments."""
+    long: list[str] = []
+    for path in product_files():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                body = node.body[1:] if ast.get_docstring(node) is not None else node.body
+                if body and (node.end_lineno or 0) - body[0].lineno >= 50:
+                    long.append(f"{path}:{node.lineno}: {node.name}")
+
+    assert not long
 
 
 @pytest.mark.parametrize(
