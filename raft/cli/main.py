@@ -71,7 +71,7 @@ def main() -> None:
     """Run the command; print an error as one line, and exit with code 1."""
     _print_everything()
     try:
-        app()
+        app(prog_name="kraft")
     except RaftError as error:
         lines = (printable(line) for line in f"kraft: {error}".split("\n"))
         print("\n".join(lines), file=sys.stderr)  # noqa: T201 - a command speaks to its user
