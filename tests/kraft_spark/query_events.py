@@ -35,7 +35,7 @@ def kraft_source(end: int, latest: int | None, *, epoch: int = 1, **more: Any) -
         "description": "org.apache.spark...PythonMicroBatchStreamWithTriggerAvailableNow@42da5b50",
         "startOffset": {**place, "offset": max(end - 10, 0)},
         "endOffset": {**place, "offset": end},
-        "latestOffset": None if latest is None else {**place, "version": 1, "offset": latest},
+        "latestOffset": None if latest is None else {**place, "offset": latest},
         "numInputRows": 10,
         "inputRowsPerSecond": 5.0,
         "processedRowsPerSecond": 20.0,

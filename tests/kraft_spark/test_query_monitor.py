@@ -88,7 +88,7 @@ def test_schema_has_the_fields_of_a_row_in_their_order() -> None:
         pytest.param(kraft_source(10, 4), 0, id="behind a leader that knows less"),
         pytest.param(kraft_source(10, None), None, id="no latest offset"),
         pytest.param(
-            kraft_source(10, 0, latestOffset={"version": 1, "clusterId": "another", "offset": 99, "epoch": 1}),
+            kraft_source(10, 0, latestOffset={"version": 2, "clusterId": "another", "offset": 99, "epoch": 1}),
             None,
             id="end of another cluster",
         ),
@@ -171,7 +171,7 @@ def test_bytes_are_those_that_were_observed(observed: dict[str, dict[str, Any]],
 
 def test_leader_change_is_counted_when_the_epoch_rises() -> None:
     monitor, query = QueryMonitor(), QueryEvents()
-    place = {"version": 1, "clusterId": CLUSTER, "offset": 40, "epoch": 6}
+    place = {"version": 2, "clusterId": CLUSTER, "offset": 40, "epoch": 6}
 
     monitor.onQueryProgress(query.progress(kraft_source(10, 40, epoch=4)))
     monitor.onQueryProgress(query.progress(kraft_source(20, 40, epoch=4)))

@@ -52,6 +52,7 @@ def unpack(folder: Path, commit: str = COMMIT) -> Release:
     Raises:
         NoReleaseError: see there.
     """
+    folder.mkdir(parents=True, exist_ok=True)
     archive = folder / "release.tar"
     made = _git("archive", f"--output={archive}", commit, "raft")
     if made.returncode:
