@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,14 +33,14 @@ RECORDS = tuple(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Printed:
-    """A line of the program.
+class Written:
+    """A record as Kafka writes it.
 
     Fields:
-        type_id: the type of a record.
+        type_id: the type of the record.
         version: its version.
-        value: as Kafka writes it.
-        fields: by Kafka's names.
+        value: its bytes.
+        fields: as JSON, by Kafka's names.
     """
 
     type_id: int
@@ -48,18 +49,38 @@ class Printed:
     fields: dict[str, Any]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """What the program has printed.
+
+    Fields:
+        read: our records as Kafka writes them again.
+        with_defaults: a record of each type in each version, whose fields have Kafka's defaults.
+        shown: the same records as text with all fields, by type and version.
+    """
+
+    read: list[Written]
+    with_defaults: list[Written]
+    shown: dict[tuple[int, int], str]
+
+
 @pytest.fixture(scope="module")
-def printed(kafka: Kafka, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Printed]]:
+def output(kafka: Kafka, tmp_path_factory: pytest.TempPathFactory) -> Output:
     """What Kafka has read of our records, and its records with defaults."""
     file = tmp_path_factory.mktemp("records") / "values"
     file.write_text("".join(f"{write_metadata_record(record).hex()}\n" for record in RECORDS))
-    lines: dict[str, list[Printed]] = {"read": [], "default": []}
+    found = Output(read=[], with_defaults=[], shown={})
     for line in kafka.run_source(PROGRAM, str(file)).splitlines():
-        what, type_id, version, value, fields = line.split(" ", 4)
-        lines[what].append(
-            Printed(type_id=int(type_id), version=int(version), value=bytes.fromhex(value), fields=json.loads(fields))
+        what, type_id, version, rest = line.split(" ", 3)
+        if what == "shown":
+            found.shown[int(type_id), int(version)] = rest
+            continue
+        value, fields = rest.split(" ", 1)
+        written = Written(
+            type_id=int(type_id), version=int(version), value=bytes.fromhex(value), fields=json.loads(fields)
         )
-    return lines
+        (found.read if what == "read" else found.with_defaults).append(written)
+    return found
 
 
 def as_json(message: Message, version: int) -> dict[str, Any]:
@@ -85,9 +106,22 @@ def camel_case(name: str) -> str:
     return first + "".join(map(str.capitalize, others))
 
 
-def test_kafka_reads_what_we_write_and_writes_the_same_bytes(printed: dict[str, list[Printed]]) -> None:
+def as_java_shows(value: object) -> str:
+    """A default as the text of a message in Java has it."""
+    match value:
+        case None:
+            return "null"
+        case ():
+            return "[]"
+        case bool():
+            return str(value).lower()
+        case _:
+            return str(value)
+
+
+def test_kafka_reads_what_we_write_and_writes_the_same_bytes(output: Output) -> None:
     expected = [
-        Printed(
+        Written(
             type_id=TYPES_OF_MESSAGES[type(record.message)].id,
             version=record.version,
             value=write_metadata_record(record),
@@ -96,13 +130,11 @@ def test_kafka_reads_what_we_write_and_writes_the_same_bytes(printed: dict[str, 
         for record in RECORDS
     ]
 
-    assert printed["read"] == expected
+    assert output.read == expected
 
 
-def test_we_read_what_kafka_writes_with_its_defaults_and_write_the_same_bytes(
-    printed: dict[str, list[Printed]],
-) -> None:
-    for line in printed["default"]:
+def test_we_read_what_kafka_writes_with_its_defaults_and_write_the_same_bytes(output: Output) -> None:
+    for line in output.with_defaults:
         record = read_metadata_record(line.value)
 
         assert isinstance(record, MetadataRecord)
@@ -111,8 +143,20 @@ def test_we_read_what_kafka_writes_with_its_defaults_and_write_the_same_bytes(
         assert write_metadata_record(record) == line.value
 
 
-def test_we_know_the_types_and_versions_of_kafka(printed: dict[str, list[Printed]]) -> None:
-    assert {(line.type_id, line.version) for line in printed["default"]} == {
+def test_fields_that_are_left_out_have_the_defaults_that_kafka_shows(output: Output) -> None:
+    compared = 0
+    for (type_id, version), text in output.shown.items():
+        layout = StructLayout.of(RECORD_TYPES[type_id].message_class.__struct__, version)
+        for field in (*layout.tagged, *layout.absent):
+            expected = f"{camel_case(field.name)}={as_java_shows(field.default)}"
+            assert re.search(rf"[(, ]{re.escape(expected)}[,)]", text), f"{expected} is not in {text}"
+            compared += 1
+
+    assert compared > 50
+
+
+def test_we_know_the_types_and_versions_of_kafka(output: Output) -> None:
+    assert {(line.type_id, line.version) for line in output.with_defaults} == {
         (record_type.id, version) for record_type, version in EDITIONS if record_type.id not in NEWER_THAN_KAFKA
     }
     assert set(RECORD_TYPES) >= NEWER_THAN_KAFKA

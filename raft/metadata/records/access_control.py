@@ -14,7 +14,7 @@ class AccessControlEntryRecord(Message):
         resource_name: the name of the resource, or its prefix; `*` for all.
         pattern_type: 3 if the name is that of the resource, 4 if it is a prefix.
         principal: who may or may not do it, such as `User:alice`.
-        host: the host from which; `*` for all.
+        host: the host from which the principal connects; `*` for all.
         operation: the number of the operation in Kafka's AclOperation, such as 2 for all, 3 for read, 4 for write.
         permission_type: 2 denies, 3 allows.
     """

@@ -31,7 +31,7 @@ class PartitionRecord(Message):
         leader_recovery_state: 1 after an unclean election, until the leader has recovered; 0 otherwise (KIP-704).
         eligible_leader_replicas: the brokers outside of the ISR that may become leader without loss of data, or null if
             there are none.
-        last_known_elr: the last eligible leader replicas that were known when there were none left, or null.
+        last_known_elr: the last known eligible leader replicas, or null if there are none.
     """
 
     partition_id: int = field(INT32)

@@ -24,7 +24,7 @@ class AbortTransactionRecord(Message):
     """The transaction is aborted: its records do not count.
 
     Fields:
-        reason: why, or null.
+        reason: says why it was aborted, or null.
     """
 
     reason: str | None = field(STRING, nullable="0+", tag=0, default=None)

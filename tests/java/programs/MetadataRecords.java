@@ -11,7 +11,8 @@ import org.apache.kafka.server.common.ApiMessageAndVersion;
 /**
  * Reads and writes values of metadata records as a controller does. For each value in a file, in hexadecimal digits, it
  * prints a line: "read", type, version, the value as it writes it again, its fields as JSON. Then it prints such a line,
- * which begins with "default", for each type in each version: a message whose fields have their defaults.
+ * which begins with "default", for each type in each version: a message whose fields have their defaults. A line before
+ * it has this message as text, which names the fields with defaults too: "shown", type, version, text.
  *
  * Arguments: the file.
  */
@@ -26,7 +27,9 @@ public final class MetadataRecords {
         }
         for (MetadataRecordType type : MetadataRecordType.values()) {
             for (int version = type.lowestSupportedVersion(); version <= type.highestSupportedVersion(); version++) {
-                print("default", new ApiMessageAndVersion(type.newMetadataRecord(), (short) version));
+                var record = new ApiMessageAndVersion(type.newMetadataRecord(), (short) version);
+                System.out.println("shown " + type.id() + " " + version + " " + record.message());
+                print("default", record);
             }
         }
     }
