@@ -17,7 +17,7 @@ SPARK_HOME_OF_TESTS := .cache/spark
 IN_GROUPS := --dist loadscope --no-loadscope-reorder
 SLOWEST := --durations=20 --durations-min=5
 # These suites run in the test process itself, so their coverage can be measured there at little cost.
-MEASURED := $(addprefix tests/,core scenarios writers transactions codec native records config security wire client backup storage runtime node metrics columns datasource)
+MEASURED := $(addprefix tests/,core scenarios writers transactions codec metadata native records config security wire client backup storage runtime node metrics columns datasource)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-newest coverage check fix bench profile docs sim soak fire release lock clean

@@ -36,6 +36,7 @@ PARTS = {
     "java": "raft.node",
     "kraft_spark": "kraft_spark",
     "local": "raft.local",
+    "metadata": "raft.metadata",
     "metrics": "raft.metrics",
     "node": "raft.node",
     "records": "raft.records",

@@ -161,7 +161,7 @@ def message(
     Args:
         versions: all versions of the message.
         flexible: the versions with compact lengths and tagged fields (KIP-482).
-        api_key: of a request or response.
+        api_key: of a request or response; of a metadata record, its type.
     """
 
     def declare(cls: type[AnyMessage]) -> type[AnyMessage]:

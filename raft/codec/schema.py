@@ -80,7 +80,7 @@ class Struct:
 class Schema:
     """A whole message: its fields, its versions, and which of them are flexible (KIP-482).
 
-    `api_key` is None for headers and control records, which are not requests or responses.
+    `api_key` is that of a request or response, or the type of a metadata record. Headers and control records have none.
     """
 
     struct: Struct
