@@ -74,7 +74,7 @@ class Workload:
             else:
                 raise AssertionError(f"node {leader_id} commits, although it is partitioned")
 
-    def _client(self, leader_id: NodeId, timeout_ms: int = HANG_S * 1000) -> Client:
+    def _client(self, leader_id: NodeId, timeout_ms: int = 30_000) -> Client:
         servers = (self._quorum.nodes[leader_id].client_endpoint,)
         return Client(ClientSettings(bootstrap_servers=servers, api_timeout_ms=timeout_ms, security=self._security))
 
