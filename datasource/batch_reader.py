@@ -48,7 +48,7 @@ class KraftBatchReader(UnpickledByTask, DataSourceReader):
             start = min(start, end)  # No record before the end is left.
         if end is not None and start > end:
             raise ConfigError(f"the read starts at offset {start}, expected a start up to its end at {end}")
-        start, end = self._bounds.narrow(client, start, end, committed=committed)
+        start, end = self._bounds.narrow(start, end, committed=committed)
         ranges = split(start, end, options, committed=committed, cluster_id=client.cluster_id or "", epoch=client.epoch)
         if is_earliest:
             # Spark plans a DataFrame once, and may read it again after the records at this start were removed.
