@@ -13,7 +13,7 @@ from typing import Self
 from raft.types import Endpoint, Epoch, NodeId, Uuid
 from tests.hang import HANG_S
 from tests.java.kafka import Kafka
-from tests.java.quorum_view import QuorumView, quorum_view_of
+from tests.java.quorum_view import QuorumView, open_wire_to, quorum_view_of
 from tests.java.raft_server import TOPIC_ID, raft_server_observer, raft_server_voters
 from tests.network.connection import Direction
 from tests.network.network import Network
@@ -94,7 +94,7 @@ class MixedQuorum:
         observer: Kind | None = None,
         *,
         settings: Callable[[NodeId, Kind], Mapping[str, str]] = lambda _node_id, _kind: {},
-        open_wire: Callable[[Endpoint], Wire] = Wire,
+        open_wire: Callable[[Endpoint], Wire] = open_wire_to,
         has_proxies: bool = True,
     ) -> None:
         self._kafka = kafka

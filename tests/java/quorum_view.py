@@ -23,6 +23,14 @@ from tests.node.harness.wire import Wire
 
 _VERSION = 17
 
+RESPONSE_S = 10.0
+"""How long to wait for a node that may be suspended: one that does not respond is asked again with the next look."""
+
+
+def open_wire_to(node: Endpoint) -> Wire:
+    """Open a connection to a node that may be suspended."""
+    return Wire(node, within_s=RESPONSE_S)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuorumView:
@@ -39,7 +47,9 @@ class QuorumView:
     high_watermark: Offset | None
 
 
-def quorum_view_of(node: Endpoint, topic_id: Uuid, open_wire: Callable[[Endpoint], Wire] = Wire) -> QuorumView | None:
+def quorum_view_of(
+    node: Endpoint, topic_id: Uuid, open_wire: Callable[[Endpoint], Wire] = open_wire_to
+) -> QuorumView | None:
     """Return what a node knows; None if it sends no response.
 
     Args:

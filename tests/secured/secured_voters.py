@@ -12,6 +12,7 @@ from raft.security.authority import Authority
 from raft.security.sasl_client import PlainAuthenticator, ScramAuthenticator
 from raft.types import Endpoint
 from raft.wire.messages.sasl import SaslAuthenticateResponse
+from tests.java.quorum_view import RESPONSE_S
 from tests.node.harness.properties import HOST, Properties
 from tests.node.harness.wire import Wire
 from tests.processes.kraft import kraft
@@ -70,7 +71,7 @@ class SecuredVoters:
         """Open a connection of that client to a voter."""
         context = ssl.create_default_context(cafile=str(self.truststore))
         context.load_cert_chain(self._keystore(CLIENT))
-        return Wire(node, tls=context)
+        return Wire(node, tls=context, within_s=RESPONSE_S)
 
     def _keystore(self, user: str) -> Path:
         return self._folder / f"{user}.pem"
@@ -112,7 +113,7 @@ class PlainVoters(SecuredVoters):
         return wire
 
     def _open_unproved(self, node: Endpoint) -> Wire:
-        return Wire(node, tls=ssl.create_default_context(cafile=str(self.truststore)))
+        return Wire(node, tls=ssl.create_default_context(cafile=str(self.truststore)), within_s=RESPONSE_S)
 
     def _jaas(self, mechanism: str, user: str, others: str = "") -> str:
         words = [

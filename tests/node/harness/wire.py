@@ -30,15 +30,22 @@ class Wire:
         endpoint: of the node.
         receive_buffer_bytes: how much the kernel buffers of what is not received; None for its default.
         tls: encrypts the connection; None sends the bytes as they are.
+        within_s: how long to wait for the node; shorter for one that may be suspended.
     """
 
     def __init__(
-        self, endpoint: Endpoint, *, receive_buffer_bytes: int | None = None, tls: ssl.SSLContext | None = None
+        self,
+        endpoint: Endpoint,
+        *,
+        receive_buffer_bytes: int | None = None,
+        tls: ssl.SSLContext | None = None,
+        within_s: float = HANG_S,
     ) -> None:
         self._socket = socket.socket()
         if receive_buffer_bytes is not None:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer_bytes)
-        self._socket.settimeout(HANG_S)
+        self._within_s = within_s
+        self._socket.settimeout(within_s)
         try:
             self._socket.connect((endpoint.host, endpoint.port))
         except OSError:
@@ -145,7 +152,7 @@ class Wire:
         except TimeoutError:
             return True
         finally:
-            self._socket.settimeout(HANG_S)
+            self._socket.settimeout(self._within_s)
         return False
 
     def _exactly(self, size_bytes: int) -> bytes:
