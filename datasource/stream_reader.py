@@ -77,6 +77,10 @@ class KraftStreamReader(UnpickledByTask, DataSourceStreamReader, SupportsTrigger
         has_batch = is_new_start or batch.end != batch.start
         if not has_batch or (self._waits(client, batch, limits) and not is_new_start):
             return start
+        if limits.min_rows is not None and isinstance(begun, Reached) and not is_new_start:
+            # The rows that were counted may have been committed after the batch was planned.
+            batch = next_batch(client, self._options, begun, limits)
+            is_new_start = batch.start != begun.point
         reached = Reached(
             cluster_id=client.cluster_id or "",
             point=batch.end,

@@ -13,7 +13,7 @@ from datasource.micro_batch import has_rows, next_batch
 from datasource.offsets import Reached
 from datasource.options import ReadOptions
 from datasource.stream_reader import KraftStreamReader
-from raft.client import LogPosition
+from raft.client import BatchPlan, LogPosition
 from raft.errors import ConfigError
 from raft.types import Epoch, Offset
 from tests.datasource.logs import CLUSTER_ID, Log, LogClient
@@ -153,6 +153,24 @@ def test_reader_waits_for_rows_after_its_first_batch() -> None:
 
     assert first["offset"] == 4, "the first batch of a query does not wait"
     assert ends == [4, 7, 7, 10]
+
+
+class Growing(LogClient):
+    """A log to which rows are appended after the first request."""
+
+    def plan_batch(self, *args: Any, **kwargs: Any) -> BatchPlan:
+        plan = super().plan_batch(*args, **kwargs)
+        self._log = client(10)._log
+        return plan
+
+
+@pytest.mark.kafka_suite(13, 14)
+def test_batch_has_the_rows_for_which_it_has_waited_when_they_are_committed_while_it_is_planned() -> None:
+    reader = ReaderOf(options(startingOffsets="earliest", minOffsetsPerTrigger=3), client(4))
+    first = reader.latestOffset(reader.initialOffset(), LIMIT)
+    reader._own_client = Growing(client(5)._log)
+
+    assert reader.latestOffset(first, LIMIT)["offset"] == 10
 
 
 def test_first_batch_counts_as_a_batch_though_it_starts_at_the_end_without_rows() -> None:
